@@ -106,7 +106,7 @@ IN_STABLEHLO = {
 }
 """What StableHLO calls ops, whose edge cases may differ; it has no op for the others."""
 
-LEVELS = ("stablehlo", "graph", "sched", "low", "rewriting")
+LEVELS = ("stablehlo", "graph", "sharding", "sched", "low", "rewriting")
 """The rooms of the passes; those of the last are for any level."""
 
 

@@ -49,6 +49,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "widen-rows",
         "winograd-convolutions",
     ),
+    "sharding": (
+        "partition-graph",
+        "propagate-sharding",
+    ),
     "sched.planning": (
         "convert-graph-to-sched",
         "infer-memory-modes",

@@ -106,7 +106,7 @@ INNER_FLOORS = {
     "passes": (
         ("rewriting", "indices", "scalar", "machine", "instruments"),
         ("graph", "low"),
-        ("sched", "stablehlo"),
+        ("sched", "sharding", "stablehlo"),
     ),
     "passes.sched": (("host", "steps", "planning"), ("mapping",)),
     "passes.sched.steps": (("borders", "loop_nests"), ("primitives",), ("passes",)),

@@ -1,0 +1,1 @@
+"""From a program over a mesh to the program of one rank."""

@@ -1,0 +1,127 @@
+"""
+Writes the program of one rank of a mesh.
+
+    shard.grid @mesh(shape = 2) {axis_names = ["x"]}
+    func.func @f(%x: tensor<4x8xf32> {tenon.sharding = #shard<axisarray[[], [0]]>}) -> (tensor<4xf32>) {
+      %split = shard.sharding @mesh split_axes = [[], [0]] : !shard.sharding
+      %x_split = shard.shard %x to %split : tensor<4x8xf32>
+      %s = graph.reduce add %x_split axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+      ...
+    }
+
+-->
+
+    shard.grid @mesh(shape = 2) {axis_names = ["x"]}
+    func.func @f(%x: tensor<4x4xf32> {tenon.sharding = #shard<axisarray[[], [0]]>}) -> (tensor<4xf32>) {
+      %0 = graph.reduce add %x axes [1] : tensor<4x4xf32> -> tensor<4xf32>
+      %s = graph.all_reduce add %0 on @mesh axes = [0] channel = 1 : tensor<4xf32>
+      func.return %s : tensor<4xf32>
+    }
+
+Extents and offsets are numbers: each rank has its own text, and no masks at its borders. What collectives
+there are, and in which order, does not depend on the rank. The module says which rank it is of, in its
+attribute `tenon.rank`.
+
+Requires: annotations of all values, as propagate-sharding leaves them; a value without one is whole on every
+rank. Ensures: no op of `shard` but the grid; types are those of the parts of the rank. What cannot be
+partitioned is an error that names the op.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.shard import ShardingOp, ShardOp
+from xdsl.ir import Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects.graph.types import shape_of, tensor_type_of
+from ...dialects.modules.parsing import location_text
+from ...dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings, set_shardings
+from .partitioner import Partitioner
+from .parts.views import VIEWS
+from .program import RankProgram
+
+RANK = "tenon.rank"
+"""The attribute of a module that is the program of one rank."""
+
+
+@dataclass(frozen=True)
+class PartitionGraphPass(ModulePass):
+    """Writes the program of one rank of a mesh."""
+
+    name = "partition-graph"
+    rank: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        mesh = Mesh.of(op)
+        if mesh is None:
+            raise PassFailedException(f"{self.name}: the module has no shard.grid")
+        if not 0 <= self.rank < mesh.size:
+            raise PassFailedException(
+                f"{self.name}: rank {self.rank} is none of the {mesh.size} ranks of @{mesh.name}"
+            )
+        channels = 0
+        for function in [each for each in op.ops if isinstance(each, func.FuncOp)]:
+            if not function.is_declaration:
+                channels = _partition(function, mesh, self.rank, channels)
+        op.attributes[RANK] = IntegerAttr(self.rank, i64)
+
+
+def homes_of(function: func.FuncOp, mesh: Mesh) -> dict[SSAValue, Sharding]:
+    """Returns how the values of a function are split, as its annotations say."""
+    homes: dict[SSAValue, Sharding] = {}
+    for argument, sharding in zip(function.body.block.args, argument_shardings(function), strict=True):
+        if sharding is not None:
+            homes[argument] = sharding.on(mesh)
+    for op in function.walk():
+        if not isinstance(op, ShardOp):
+            continue
+        said = op.sharding.owner
+        assert isinstance(said, ShardingOp), f"{op.name}: its sharding is no shard.sharding"
+        sharding = Sharding.of_op(said, mesh).checked(
+            mesh, shape_of(tensor_type_of(op.result, op.name)), _name(op.src), location_text(op.location)
+        )
+        homes[op.result] = sharding
+        if op.annotate_for_users is None:
+            homes[op.src] = sharding
+    return homes
+
+
+def _name(value: SSAValue) -> str:
+    return f"%{value.name_hint}" if value.name_hint else "the value"
+
+
+def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> int:
+    """Replaces a function by that of a rank, and returns the number of its last channel."""
+    program = RankProgram(mesh, rank, homes_of(function, mesh), VIEWS, channels)
+    body = function.body.block
+    last = body.last_op
+    assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
+    for argument in body.args:
+        new = program.block.insert_arg(
+            program.local_type(argument, program.home(argument)), len(program.block.args)
+        )
+        new.location, new.name_hint = argument.location, argument.name_hint
+        program.note(argument, new)
+    Partitioner(program).write(body)
+    program.location = last.location
+    said = result_shardings(function)
+    results = [
+        program.home(value) if sharding is None else sharding.on(mesh)
+        for value, sharding in zip(last.operands, said, strict=True)
+    ]
+    end = func.ReturnOp(
+        *[program.at(value, home) for value, home in zip(last.operands, results, strict=True)]
+    )
+    end.location = last.location
+    program.block.add_op(end)
+    set_shardings(function, [program.home(argument) for argument in body.args], results)
+    function.detach_region(function.body)
+    function.add_region(Region(program.block))
+    function.update_function_type()
+    return program.last_channel

@@ -1,0 +1,1 @@
+"""What a rank computes of each op."""

@@ -1,0 +1,340 @@
+"""The program of one rank, as it is written."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, TensorType
+from xdsl.dialects.shard import ShardOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects import graph
+from ...dialects.dims.expressions import Extent
+from ...dialects.element_types import element_type_of
+from ...dialects.graph import tensor_of
+from ...dialects.graph.types import shape_of, tensor_type_of
+from ...dialects.sharding import Interval, Mesh, Sharding
+from ...dialects.sharding.blocks import common, length
+from .bits import as_numbers, chosen_by
+from .exchange import exchange_of
+from .part import Part, Wants, block_part, spread, wants_of
+from .reshard import Gather, Move, Slice, steps_between
+
+View = Callable[["RankProgram", Operation, Wants], SSAValue]
+"""Writes what is wanted of the result of an op that only moves elements."""
+
+
+class RankProgram:
+    """
+    Writes the program of one rank at the end of `block`. Values of the program over the mesh are looked up by
+    what is wanted of them; `made` has what was written so far, in the regions around too. Ops that only move
+    elements are written where what they give is wanted: so a slice of padded rows fetches the rows that it
+    has not from a neighbour, and no others.
+
+    The collectives do not depend on the rank: those of all ranks meet.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        rank: int,
+        homes: Mapping[SSAValue, Sharding],
+        views: Mapping[type[Operation], View],
+        last_channel: int = 0,
+    ) -> None:
+        self.mesh = mesh
+        self.rank = rank
+        self.homes = homes
+        self.views = views
+        self.block = Block()
+        self.location: LocationAttr | None = None
+        self.made: ChainMap[tuple[SSAValue, Wants], SSAValue] = ChainMap()
+        self.last_channel = last_channel
+
+    def channel(self) -> int:
+        """Returns the number of the next collective."""
+        self.last_channel += 1
+        return self.last_channel
+
+    def add(self, op: Operation, hint: str | None = None) -> SSAValue:
+        """Writes an op and returns its result, named `hint`; of several the first."""
+        if self.location is not None:
+            op.location = self.location
+        self.block.add_op(op)
+        if not op.results:
+            assert hint is None, f"{op.name} has no result"
+            return SSAValue.get(op.operands[0])
+        result = op.results[0]
+        result.name_hint = hint
+        return result
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Writes into the block of a region, whose values are seen there only."""
+        around, made = self.block, self.made
+        self.block, self.made = block, made.new_child()
+        try:
+            yield
+        finally:
+            self.block, self.made = around, made
+
+    def scalar(self, value: float, element_type: Attribute) -> SSAValue:
+        """Returns a constant of rank 0."""
+        type = tensor_of(element_type, ())
+        return self.add(graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, (value,))))
+
+    def splat(self, value: float, type: TensorType[Attribute]) -> SSAValue:
+        """Returns `value` for every element of a tensor of `type`."""
+        return self.add(graph.BroadcastOp(self.scalar(value, type.element_type), type))
+
+    def cast_to(self, element_type: Attribute) -> Callable[[SSAValue], SSAValue]:
+        """Returns what writes a cast of a value to an element type."""
+        return lambda value: self.add(graph.CastOp(value, tensor_of(element_type, self.shape(value))))
+
+    def shape(self, value: SSAValue) -> tuple[Extent, ...]:
+        return shape_of(tensor_type_of(value, "partition-graph"))
+
+    def home(self, value: SSAValue) -> Sharding:
+        """Returns how a value of the program over the mesh is split."""
+        found = self.homes.get(value)
+        return Sharding.whole(len(self.shape(value))) if found is None else found
+
+    def wants(self, value: SSAValue, sharding: Sharding | None = None) -> Wants:
+        """Returns what ranks have of a value that is split so, as its home is if nothing is said."""
+        return wants_of(self.mesh, self.home(value) if sharding is None else sharding, self.shape(value))
+
+    def local_type(self, value: SSAValue, sharding: Sharding) -> TensorType[Attribute]:
+        """Returns the type of this rank's part of a value."""
+        shape = sharding.local_shape(self.mesh, self.shape(value), self.rank)
+        return tensor_of(element_type_of(value.type), shape)
+
+    def local_extent(self, extent: Extent, axes: Sequence[int]) -> int:
+        """Returns how many indices this rank has of a dim that is split over some axes."""
+        assert isinstance(extent, int), f"a dim of {extent} is split"
+        return length(self.mine(block_part(self.mesh, extent, tuple(axes))))
+
+    def mine(self, part: Part) -> Interval:
+        return part.mine(self.mesh, self.rank)
+
+    def note(self, value: SSAValue, local: SSAValue) -> None:
+        """Notes this rank's part of a value, split as its home says."""
+        if local.name_hint is None:
+            local.name_hint = value.name_hint
+        self.made[value, self.wants(value)] = local
+
+    def at(self, value: SSAValue, sharding: Sharding) -> SSAValue:
+        """Returns this rank's part of a value that is split so."""
+        wants = self.wants(value, sharding)
+        if (value, wants) in self.made:
+            return self.made[value, wants]
+        if self._is_view(value):
+            return self.local(value, wants)
+        local = self.resharded(self.local(value), self.shape(value), self.home(value), sharding)
+        self.made[value, wants] = local
+        return local
+
+    def local(self, value: SSAValue, wants: Wants | None = None) -> SSAValue:
+        """Returns what this rank wants of a value; what it has of it if nothing is said."""
+        if wants is None:
+            wants = self.wants(value)
+        if (value, wants) not in self.made:
+            local = self._written(value, wants)
+            if local.name_hint is None:
+                local.name_hint = value.name_hint
+            self.made[value, wants] = local
+        return self.made[value, wants]
+
+    def _is_view(self, value: SSAValue) -> bool:
+        """Returns whether what is wanted of a value is written anew rather than taken from what there is."""
+        owner = value.owner
+        if isinstance(owner, ShardOp):
+            return self.home(owner.src) == self.home(value) and self._is_view(owner.src)
+        return type(owner) in self.views and (
+            (value, self.wants(value)) not in self.made or (value, self.wants(value)) in self.made.maps[0]
+        )
+
+    def _written(self, value: SSAValue, wants: Wants) -> SSAValue:
+        owner = value.owner
+        if isinstance(owner, ShardOp):
+            if self.home(owner.src) == self.home(value):
+                return self.local(owner.src, wants)
+            if wants == self.wants(value):
+                return self.at(owner.src, self.home(value))
+        elif isinstance(owner, Operation) and self._is_view(value):
+            around, self.location = self.location, owner.location
+            try:
+                return self.views[type(owner)](self, owner, wants)
+            finally:
+                self.location = around
+        assert wants != self.wants(value), f"{value} is used before it is written"
+        return self._fetched(value, wants)
+
+    def _fetched(self, value: SSAValue, wants: Wants) -> SSAValue:
+        """Returns what is wanted of a value that is there, split as its home says."""
+        local, shape, home = self.local(value), self.shape(value), self.home(value)
+        wanted = [() if part is None else part.axes for part in wants]
+        if any(
+            axis in other
+            for dim, axes in enumerate(home.split)
+            for axis in axes
+            for at, other in enumerate(wanted)
+            if at != dim
+        ):
+            # An axis that splits one dim here and another there: whoever has rows lacks columns.
+            is_enough = [
+                isinstance(extent, int) and extent >= self.mesh.count(axes)
+                for extent, axes in zip(shape, wanted, strict=True)
+            ]
+            moved = Sharding(
+                tuple(axes if enough else () for axes, enough in zip(wanted, is_enough, strict=True))
+            )
+            local = self.resharded(local, shape, home, moved)
+            home = moved
+        for dim, (extent, axes, part) in enumerate(zip(shape, home.split, wants, strict=True)):
+            if isinstance(extent, int) and (axes or part is not None):
+                whole = Part((), ((0, extent),))
+                own = block_part(self.mesh, extent, axes) if axes else whole
+                local = self.fetch(local, dim, own, whole if part is None else part)
+        return local
+
+    def resharded(
+        self, local: SSAValue, shape: Sequence[Extent], before: Sharding, after: Sharding
+    ) -> SSAValue:
+        """Returns this rank's part under another sharding."""
+        now = [list(axes) for axes in before.split]
+        for step in steps_between(before, after):
+            match step:
+                case Slice(dim, axes):
+                    around = self._block(shape, dim, now[dim])
+                    now[dim] += axes
+                    begin, end = self._block(shape, dim, now[dim])
+                    local = self.slice(local, dim, (begin - around[0], end - around[0]))
+                case Gather(dim, axes):
+                    del now[dim][len(now[dim]) - len(axes) :]
+                    extent = length(self._block(shape, dim, now[dim]))
+                    local = self.add(
+                        graph.AllGatherOp(local, self.mesh.name, axes, dim, self.channel(), extent)
+                    )
+                case Move(source, target, axes):
+                    del now[source][len(now[source]) - len(axes) :]
+                    now[target] += axes
+                    sizes = (
+                        length(self._block(shape, target, now[target])),
+                        length(self._block(shape, source, now[source])),
+                    )
+                    local = self.add(
+                        graph.AllToAllOp(local, self.mesh.name, axes, target, source, self.channel(), sizes)
+                    )
+        return local
+
+    def _block(self, shape: Sequence[Extent], dim: int, axes: Sequence[int]) -> Interval:
+        extent = shape[dim]
+        assert isinstance(extent, int), f"a dim of {extent} is split"
+        return self.mine(block_part(self.mesh, extent, tuple(axes)))
+
+    def slice(self, local: SSAValue, dim: int, interval: Interval, step: int = 1) -> SSAValue:
+        """Returns some of the indices of a dim, every `step`th from the first on."""
+        shape = self.shape(local)
+        count = -(-length(interval) // step)
+        if count == shape[dim]:
+            return local
+        offsets = [interval[0] if axis == dim else 0 for axis in range(len(shape))]
+        sizes = [count if axis == dim else extent for axis, extent in enumerate(shape)]
+        strides = [step if axis == dim else 1 for axis in range(len(shape))]
+        if not count:
+            offsets[dim] = 0
+        return self.add(graph.SliceOp(local, offsets, sizes, strides), local.name_hint)
+
+    def concat(self, pieces: Sequence[SSAValue], dim: int) -> SSAValue:
+        """Returns pieces one after the other, without those that are empty; at least one is given."""
+        full = [piece for piece in pieces if self.shape(piece)[dim] != 0] or [pieces[0]]
+        return full[0] if len(full) == 1 else self.add(graph.ConcatOp(full, dim))
+
+    def fetch(self, local: SSAValue, dim: int, own: Part, want: Part) -> SSAValue:
+        """Returns what is wanted of a dim of which members have their own parts; `local` is this rank's."""
+        if own == want:
+            return local
+        axes = (*own.axes, *(axis for axis in want.axes if axis not in own.axes))
+        owned, wanted = (spread(self.mesh.shape, part, axes) for part in (own, want))
+        me = self.mesh.member(axes, self.rank)
+        mine, my_want = owned[me], wanted[me]
+        if all(
+            common(has, needs) == needs or not length(needs) for has, needs in zip(owned, wanted, strict=True)
+        ):
+            begin = my_want[0] - mine[0] if length(my_want) else 0
+            return self.slice(local, dim, (begin, begin + length(my_want)))
+        if len(set(wanted)) == 1:
+            return self._gathered(local, dim, own, want.intervals[0])
+        return self._exchanged(local, dim, axes, owned, wanted)
+
+    def _exchanged(
+        self,
+        local: SSAValue,
+        dim: int,
+        axes: tuple[int, ...],
+        owned: tuple[Interval, ...],
+        wanted: tuple[Interval, ...],
+    ) -> SSAValue:
+        """Returns what this member wants, of which others send what it has not."""
+        me = self.mesh.member(axes, self.rank)
+        mine, shape = owned[me], self.shape(local)
+        element = element_type_of(local.type)
+        kept = common(mine, wanted[me])
+        pieces: list[tuple[Interval, SSAValue]] = []
+        if length(kept):
+            pieces.append((kept, self._cut(local, dim, mine, kept)))
+        for messages in exchange_of(owned, wanted).rounds:
+            sent, got = local, (0, 0)
+            for message in messages:
+                if message.source == me:
+                    sent = self._cut(local, dim, mine, message.interval)
+                if message.target == me:
+                    got = message.interval
+            extents = tuple(length(got) if axis == dim else extent for axis, extent in enumerate(shape))
+            pairs = tuple((message.source, message.target) for message in messages)
+            op = graph.CollectivePermuteOp(
+                sent, self.mesh.name, axes, pairs, self.channel(), tensor_of(element, extents)
+            )
+            received = self.add(op, local.name_hint and f"{local.name_hint}_halo")
+            if length(got):
+                pieces.append((got, received))
+        if not pieces:
+            return self.slice(local, dim, (0, 0))
+        return self.concat([piece for _, piece in sorted(pieces, key=lambda each: each[0])], dim)
+
+    def _cut(self, local: SSAValue, dim: int, own: Interval, wanted: Interval) -> SSAValue:
+        return self.slice(local, dim, (wanted[0] - own[0], wanted[1] - own[0]))
+
+    def _gathered(self, local: SSAValue, dim: int, own: Part, want: Interval) -> SSAValue:
+        """Returns what all members want alike, of which each has a part."""
+        total = own.intervals[-1][1]
+        is_in_blocks = own == block_part(self.mesh, total, own.axes)
+        if is_in_blocks and 2 * length(want) >= total:
+            gathered = self.add(
+                graph.AllGatherOp(local, self.mesh.name, own.axes, dim, self.channel(), total)
+            )
+            return self.slice(gathered, dim, want)
+        mine = self.mine(own)
+        kept = common(mine, want)
+        shape, element = self.shape(local), element_type_of(local.type)
+        extents = tuple(length(want) if axis == dim else extent for axis, extent in enumerate(shape))
+        if length(kept):
+            low = [kept[0] - want[0] if axis == dim else 0 for axis in range(len(shape))]
+            high = [want[1] - kept[1] if axis == dim else 0 for axis in range(len(shape))]
+            zero = self.scalar(0, element)
+            padded = self.add(graph.PadOp(self._cut(local, dim, mine, kept), zero, low, high))
+        else:
+            padded = self.splat(0, tensor_of(element, extents))
+        return self.only_one(padded, own.axes)
+
+    def only_one(self, local: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """Returns the elements that one member of a group has, all bits of them; the others have zeros."""
+        element, shape = element_type_of(local.type), self.shape(local)
+        numbers = as_numbers(element)
+        if numbers != element:
+            local = self.add(graph.BitcastOp(local, tensor_of(numbers, shape)))
+        kind = chosen_by(element)
+        summed = self.add(graph.AllReduceOp(kind, local, self.mesh.name, tuple(axes), self.channel()))
+        return summed if numbers == element else self.add(graph.BitcastOp(summed, tensor_of(element, shape)))

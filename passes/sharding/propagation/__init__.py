@@ -1,0 +1,1 @@
+"""From what is annotated to how every value is split."""

@@ -1,0 +1,66 @@
+"""What is annotated in a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.shard import ShardingOp, ShardOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects.graph.types import shape_of, tensor_type_of
+from ....dialects.modules.parsing import location_text
+from ....dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
+from ..ties import is_stack
+
+
+@dataclass(frozen=True)
+class Pins:
+    """How the annotated values are split, and the function's results, None for those that do not say."""
+
+    values: dict[SSAValue, Sharding]
+    results: tuple[Sharding | None, ...]
+
+
+def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
+    """
+    Returns what a function is annotated with, and takes the ops out that say no more: those that annotate a
+    value for the first time, or say the same again.
+
+    Raises TenonError, with the place, for a sharding that does not fit its value.
+    """
+    values: dict[SSAValue, Sharding] = {}
+    for argument, sharding in zip(function.body.block.args, argument_shardings(function), strict=True):
+        if sharding is not None:
+            values[argument] = _checked(sharding, argument, mesh, function)
+    for op in [each for each in function.walk() if isinstance(each, ShardOp)]:
+        said = op.sharding.owner
+        if not isinstance(said, ShardingOp):
+            raise PassFailedException(f"{op.name}: its sharding is given by no shard.sharding")
+        sharding = _checked(Sharding.of_op(said, mesh), op.src, mesh, op)
+        # What is stacked is split as it is read, not as it is written.
+        is_first = op.src not in values and op.annotate_for_users is None and not is_stack(op.src)
+        if is_first or values.get(op.src) == sharding:
+            values[op.src] = sharding
+            op.result.replace_all_uses_with(op.src)
+            op.detach()
+            op.erase()
+        else:
+            values[op.result] = sharding
+    for op in [each for each in function.walk() if isinstance(each, ShardingOp) and not each.result.uses]:
+        op.detach()
+        op.erase()
+    last = function.body.block.last_op
+    assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
+    results = [
+        None if sharding is None else _checked(sharding, value, mesh, function)
+        for value, sharding in zip(last.operands, result_shardings(function), strict=True)
+    ]
+    return Pins(values, tuple(results))
+
+
+def _checked(sharding: Sharding, value: SSAValue, mesh: Mesh, op: Operation) -> Sharding:
+    shape = shape_of(tensor_type_of(value, op.name))
+    name = f"%{value.name_hint}" if value.name_hint else "the value"
+    return sharding.checked(mesh, shape, name, location_text(op.location))

@@ -1,0 +1,80 @@
+"""
+What an op lets be split: its factors.
+
+Each dim of an operand or a result belongs to a factor, as in Shardy's `sdy.op_sharding_rule`. All dims of one
+factor are split alike. A dim of no factor is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from ...dialects.graph import ReduceKind
+
+
+class FactorKind(Enum):
+    """What splitting a factor means."""
+
+    PARALLEL = auto()
+    """Each rank computes its part of the result."""
+    REDUCTION = auto()
+    """Each rank computes a partial result, which are combined."""
+    WHOLE = auto()
+    """It cannot be split."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor, and how the partial results are combined if it is a reduction."""
+
+    kind: FactorKind = FactorKind.PARALLEL
+    reduction: ReduceKind | None = None
+
+
+PARALLEL = Factor()
+WHOLE = Factor(FactorKind.WHOLE)
+
+
+def reduction(kind: ReduceKind) -> Factor:
+    return Factor(FactorKind.REDUCTION, kind)
+
+
+Dims = tuple[int | None, ...]
+"""The factor of each dim."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """
+    The factors of an op, and those of the dims of its operands and results. A dim of an operand that is
+    `loose`, an (operand, dim), may be split in any way: what the op needs of it is fetched, as rows at the
+    border of a convolution's image are.
+    """
+
+    factors: tuple[Factor, ...]
+    operands: tuple[Dims, ...]
+    results: tuple[Dims, ...]
+    loose: frozenset[tuple[int, int]] = field(default_factory=frozenset[tuple[int, int]])
+
+
+class RuleBuilder:
+    """Numbers factors as they are made."""
+
+    def __init__(self) -> None:
+        self.factors: list[Factor] = []
+
+    def new(self, factor: Factor = PARALLEL) -> int:
+        """Returns the number of a new factor."""
+        self.factors.append(factor)
+        return len(self.factors) - 1
+
+    def dims(self, count: int, factor: Factor = PARALLEL) -> Dims:
+        """Returns so many dims, each of a new factor."""
+        return tuple(self.new(factor) for _ in range(count))
+
+    def rule(
+        self, operands: Sequence[Dims], results: Sequence[Dims], loose: Sequence[tuple[int, int]] = ()
+    ) -> Rule:
+        return Rule(tuple(self.factors), tuple(operands), tuple(results), frozenset(loose))
