@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.shard import ShardingOp, ShardOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -53,8 +52,6 @@ class Partitioner:
             self._note_all(op, at)
             return
         (result,) = op.results
-        if isinstance(result.type, IndexType):
-            raise PassFailedException(f"{op.name}: cannot be partitioned")
         value = LOCALIZE.get(type(op), same)(at)
         native, home = at.result_sharding, program.home(result)
         if isinstance(value, Partial):

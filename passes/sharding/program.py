@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, LocationAttr, TensorType
 from xdsl.dialects.shard import ShardOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -14,13 +14,13 @@ from ...dialects import graph
 from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import element_type_of
 from ...dialects.graph import tensor_of
-from ...dialects.graph.types import shape_of, tensor_type_of
 from ...dialects.sharding import Interval, Mesh, Sharding
 from ...dialects.sharding.blocks import common, length
 from .bits import as_numbers, chosen_by
 from .exchange import exchange_of
 from .part import Part, Wants, block_part, spread, wants_of
 from .reshard import Gather, Move, Slice, steps_between
+from .rules import extents
 
 View = Callable[["RankProgram", Operation, Wants], SSAValue]
 """Writes what is wanted of the result of an op that only moves elements."""
@@ -94,7 +94,7 @@ class RankProgram:
         return lambda value: self.add(graph.CastOp(value, tensor_of(element_type, self.shape(value))))
 
     def shape(self, value: SSAValue) -> tuple[Extent, ...]:
-        return shape_of(tensor_type_of(value, "partition-graph"))
+        return extents(value)
 
     def home(self, value: SSAValue) -> Sharding:
         """Returns how a value of the program over the mesh is split."""
@@ -105,8 +105,10 @@ class RankProgram:
         """Returns what ranks have of a value that is split so, as its home is if nothing is said."""
         return wants_of(self.mesh, self.home(value) if sharding is None else sharding, self.shape(value))
 
-    def local_type(self, value: SSAValue, sharding: Sharding) -> TensorType[Attribute]:
+    def local_type(self, value: SSAValue, sharding: Sharding) -> Attribute:
         """Returns the type of this rank's part of a value."""
+        if isinstance(value.type, IndexType):
+            return value.type
         shape = sharding.local_shape(self.mesh, self.shape(value), self.rank)
         return tensor_of(element_type_of(value.type), shape)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import graph
@@ -18,6 +19,9 @@ from .starts import constant_start
 
 
 def extents(value: SSAValue) -> tuple[Extent, ...]:
+    """Returns the extents of a value: none of an index, which is the same on all ranks."""
+    if isinstance(value.type, IndexType):
+        return ()
     return shape_of(tensor_type_of(value, "sharding"))
 
 

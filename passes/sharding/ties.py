@@ -55,6 +55,17 @@ def _ends(op: Operation, region: int) -> list[SSAValue]:
     return list(last.operands)
 
 
+def carried_arguments(op: Operation) -> list[tuple[SSAValue, ...]]:
+    """Returns for each result of an op the arguments of its regions that are carried to it."""
+    match op:
+        case graph.ScanOp():
+            return [*((argument,) for argument in op.carried), *(() for _ in op.stacks)]
+        case graph.WhileOp():
+            return list(zip(op.before.block.args, op.body.block.args, strict=True))
+        case _:
+            return [() for _ in op.results]
+
+
 def is_stack(value: SSAValue) -> bool:
     """Returns whether a value is what a scan stacks: every rank has an element of each iteration."""
     owner = value.owner

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.dims.expressions import Extent
 from ....dialects.graph import ReduceKind
+from ....dialects.graph.types import tensor_type_of
 from ....dialects.sharding import Interval, Sharding, blocks
 from ..part import Part
 from ..program import RankProgram
@@ -56,7 +57,8 @@ class OpAtRank:
     @property
     def result_type(self) -> TensorType[Any]:
         """The type of this rank's part of the first result."""
-        return self.program.local_type(self.op.results[0], self.result_sharding)
+        type = self.program.local_type(self.op.results[0], self.result_sharding)
+        return tensor_type_of(type, self.op.name)
 
     def interval(self, factor: int | None, extent: Extent) -> Interval:
         """Returns the indices of a factor of `extent` that are this rank's."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent
-from ....dialects.element_types import element_type_of, is_float, is_unsigned
+from ....dialects.element_types import element_type_of, is_float, is_unsigned, width_of
 from ....dialects.graph import tensor_of
 from ....dialects.graph.types import shape_of
 from ....dialects.sharding import Interval
@@ -167,7 +167,8 @@ def _constant(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
         return program.add(graph.ConstantOp(op.value))
     if op.value.is_splat():
         (value, *_) = op.value.iter_values()
-        return program.add(graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, (value,))))
+        one = DenseIntOrFPElementsAttr.from_list(tensor_of(type.element_type, ()), (value,))
+        return program.add(graph.BroadcastOp(program.add(graph.ConstantOp(one)), type))
     array = array_of(op.value)
     box = _box(program, array.shape, wants)
     mine = array[tuple(slice(begin, end) for begin, end in box if isinstance(begin, int))]
@@ -184,17 +185,18 @@ def _iota(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
     # Floats are rounded once: what is added to a rounded index may not be the index.
     numbers = i64 if is_float(element) else element
     own = tensor_of(numbers, shape_of(type))
-    assert isinstance(numbers, IntegerType) and isinstance(begin, int), f"{begin} of {numbers}"
+    assert isinstance(begin, int), f"a dim that begins at {begin} is split"
     moved = program.add(
         graph.AddOp(program.add(graph.IotaOp(axis, own)), program.splat(_wrapped(begin, numbers), own))
     )
     return moved if own == type else program.add(graph.CastOp(moved, type))
 
 
-def _wrapped(value: int, type: IntegerType[Any, Any]) -> int:
+def _wrapped(value: int, type: Attribute) -> int:
     """Returns the integer of a type that has the low bits of another."""
-    low = value % (1 << type.bitwidth)
-    return low if is_unsigned(type) or low < 1 << (type.bitwidth - 1) else low - (1 << type.bitwidth)
+    width = width_of(type)
+    low = value % (1 << width)
+    return low if is_unsigned(type) or low < 1 << (width - 1) else low - (1 << width)
 
 
 VIEWS: dict[type[Operation], View] = {

@@ -143,4 +143,5 @@ class Chooser:
 
 
 def _nbytes(value: SSAValue) -> int:
-    return NBYTES[element_type_of(value.type)]
+    # An index has no element type, and is on every rank.
+    return NBYTES.get(element_type_of(value.type), 8)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.shard import ShardingOp, ShardOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.sharding import Mesh, Sharding
 from ..rule import FactorKind, Rule
 from ..rules import RULES, WITH_REGIONS, WITHOUT_A_RULE, extents, rule_of
-from ..ties import Tie, is_stack, ties_of
+from ..ties import carried_arguments, is_stack
 from .choices import Chooser
 from .hints import Hints
 from .pins import Pins
@@ -56,8 +57,7 @@ class Decisions:
         self._hints.spread(ops)
         block = self.function.body.block
         for argument in block.args:
-            if isinstance(argument.type, TensorType):
-                self._settle(argument, self._hints.of(argument), "as its readers want it")
+            self._settle(argument, self._hints.of(argument), "as its readers want it")
         self._decide_block(block)
         last = block.last_op
         assert last is not None, "a function that ends in nothing"
@@ -85,27 +85,24 @@ class Decisions:
                     pass
                 case _ if isinstance(op, WITH_REGIONS):
                     self._decide_regions(op)
+                case func.CallOp():
+                    raise PassFailedException(f"{op.name}: cannot be partitioned (hint: run inline-calls)")
                 case _:
                     self._decide_op(op)
 
     def _decide_regions(self, op: Operation) -> None:
-        ties = ties_of(op)
-        for result in op.results:
-            self._settle_carried(result, [tie.other for tie in ties if tie.value is result])
+        for result, arguments in zip(op.results, carried_arguments(op), strict=True):
+            self._settle_carried(result, arguments)
         for region in op.regions:
             for argument in region.block.args:
                 if argument not in self.homes:
                     self._settle(argument, self._hints.of(argument), "as its readers want it")
             self._decide_block(region.block)
-        for tie in ties:
-            self._read_tied(op, tie)
+        self._read_regions(op)
 
-    def _settle_carried(self, result: SSAValue, others: list[SSAValue]) -> None:
+    def _settle_carried(self, result: SSAValue, arguments: Sequence[SSAValue]) -> None:
         """Decides how a result is split, and the arguments of regions that become it."""
-        carried = [
-            result,
-            *(value for value in others if isinstance(value, BlockArgument) and _is_of(value, result)),
-        ]
+        carried = [result, *arguments]
         said = [self._pinned_values[value] for value in carried if value in self._pinned_values]
         home = said[0] if said else self._hints.of(result)
         if is_stack(result):
@@ -114,27 +111,25 @@ class Decisions:
             self.homes[value] = home
             self.reasons[value] = "annotated" if said else "whole" if home.is_whole else "carried"
 
-    def _read_tied(self, op: Operation, tie: Tie) -> None:
-        """Notes how the operands and what is yielded are read to be split as the values that they become."""
-        front: tuple[tuple[int, ...], ...] = ((),) * tie.offset
-        inner, outer = self.homes[tie.value], self.homes[tie.other]
-        for number, value in enumerate(op.operands):
-            if value is tie.other:
-                needed = Sharding((*front, *inner.split))
-                if tie.offset and outer.split[0]:
-                    self._check_gather(op, number, 0, outer.split[0])
-                self._read(op, number, needed)
+    def _read_regions(self, op: Operation) -> None:
+        """Notes how operands and what is yielded are read to be split as the values that they become."""
+        carried = [self.homes[result] for result in op.results]
+        if isinstance(op, graph.ScanOp):
+            count = len(op.initial)
+            for number, row in enumerate(op.slices, count):
+                if axes := self.homes[op.operands[number]].split[0]:
+                    self._check_gather(op, number, 0, axes)
+                self._read(op, number, Sharding(((), *self.homes[row].split)))
+            carried = [*carried[:count], *(Sharding(home.split[1:]) for home in carried[count:])]
+        if not isinstance(op, graph.IfOp):
+            for number, home in enumerate(carried[: len(op.operands)]):
+                if not isinstance(op, graph.ScanOp) or number < len(op.initial):
+                    self._read(op, number, home)
         for region in op.regions:
             last = region.block.last_op
-            assert last is not None, f"{op.name}: a region that ends in nothing"
-            for number, value in enumerate(last.operands):
-                if isinstance(last, graph.ConditionOp):
-                    continue
-                if value is tie.other and not tie.offset and tie.value.owner is op:
-                    if op.results.index(tie.value) == number:
-                        self._read(last, number, inner)
-                elif value is tie.value and tie.offset and op.results.index(tie.other) == number:
-                    self._read(last, number, Sharding(outer.split[1:]))
+            if isinstance(last, graph.YieldOp):
+                for number, home in enumerate(carried):
+                    self._read(last, number, home)
 
     def _check_gather(self, op: Operation, number: int, dim: int, axes: tuple[int, ...]) -> None:
         if not self._allow_gather:
@@ -173,11 +168,6 @@ class Decisions:
                 is_whole = factor is not None and rule.factors[factor].kind is FactorKind.WHOLE
                 if is_whole and axes and (number, dim) not in rule.loose:
                     self._check_gather(op, number, dim, axes)
-
-
-def _is_of(argument: BlockArgument, result: SSAValue) -> bool:
-    """Returns whether an argument is that of a region of the op that gives a result."""
-    return argument.owner.parent_op() is result.owner
 
 
 _ENDS = func.ReturnOp | graph.YieldOp | graph.ConditionOp

@@ -1,0 +1,91 @@
+"""What `partition-graph` and `propagate-sharding` refuse, where a module has no place to show it."""
+
+import pytest
+from tenon.dialects import context
+from tenon.dialects.modules.parsing import parse_module
+from tenon.errors import TenonError
+from tenon.passes.pass_manager import PassManager
+
+FUNCTION = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+
+
+def run(pipeline: str, text: str) -> str:
+    module = parse_module(text)
+    PassManager(pipeline).run(context(), module)
+    return str(module)
+
+
+@pytest.mark.parametrize("name", ["propagate-sharding", "partition-graph"])
+def test_a_program_without_a_mesh_is_refused(name: str):
+    with pytest.raises(TenonError, match=f"{name}: the module has no shard.grid"):
+        run(name, FUNCTION)
+
+
+@pytest.mark.parametrize("rank", [4, 100])
+def test_a_rank_that_the_mesh_has_not_is_refused(rank: int):
+    with pytest.raises(TenonError, match=f"rank {rank} is none of the 4 ranks of @mesh"):
+        run(f"partition-graph{{rank={rank}}}", f"shard.grid @mesh(shape = 2x2)\n{FUNCTION}")
+
+
+def test_a_value_that_nothing_annotates_is_whole():
+    text = run("partition-graph{rank=1}", f"shard.grid @mesh(shape = 2)\n{FUNCTION}")
+    assert "%x: tensor<4xf32>" in text and "tenon.rank = 1" in text
+
+
+def test_an_op_that_is_split_where_it_must_be_whole_is_named_without_propagation_too():
+    text = """shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<4xf32> {
+      %y = graph.sort %x axis 0 : tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }"""
+    with pytest.raises(
+        TenonError, match=r"graph.sort: dim 0 of operand 0 is split over axes axis0 and must be"
+    ):
+        run("partition-graph", text)
+
+
+def test_channels_are_numbered_through_all_functions():
+    one = """func.func @NAME(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>})
+      -> (tensor<4xf32> {tenon.sharding = #shard<axisarray[[]]>}) { func.return %x : tensor<4xf32> }"""
+    functions = "\n".join(one.replace("NAME", name) for name in "ab")
+    text = run("propagate-sharding,partition-graph", f"shard.grid @mesh(shape = 2)\n{functions}")
+    assert "channel = 1" in text and "channel = 2" in text
+
+
+def test_what_propagation_says_is_what_it_says_again():
+    text = """shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<4x6xf32> {tenon.sharding = #shard<axisarray[[0], []]>}) -> tensor<4xf32> {
+      %y = graph.reduce add %x axes [0] : tensor<4x6xf32> -> tensor<6xf32>
+      %z = graph.reduce add %x axes [1] : tensor<4x6xf32> -> tensor<4xf32>
+      func.return %z : tensor<4xf32>
+    }"""
+    once = run("propagate-sharding", text)
+    again = run("propagate-sharding", once)
+    assert once.count("shard.shard ") == again.count("shard.shard ")
+    assert run("partition-graph", once) == run("partition-graph", again)
+
+
+def test_a_call_has_to_be_inlined():
+    text = f"""shard.grid @mesh(shape = 2)
+    {FUNCTION}
+    func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      %y = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }}"""
+    with pytest.raises(TenonError, match=r"func.call: cannot be partitioned \(hint: run inline-calls\)"):
+        run("propagate-sharding", text)
+
+
+def test_nodes_are_whole_on_every_rank():
+    text = """shard.grid @mesh(shape = 2)
+    graph.tnode @w : tensor<3x4xf32> = dense<1.0>
+    func.func @f(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}, %i: index) -> tensor<4xf32> {
+      %w = graph.read @w[%i] : tensor<4xf32>
+      %y = graph.add %x, %w : tensor<4xf32>
+      graph.write @w[%i], %VALUE : tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }"""
+    done = run("propagate-sharding,partition-graph", text.replace("VALUE", "w"))
+    assert "graph.slice %w offsets [0] sizes [2]" in done
+    with pytest.raises(TenonError, match=r"graph.write: dim 0 of operand 1 is split"):
+        run("propagate-sharding", text.replace("VALUE", "y"))
