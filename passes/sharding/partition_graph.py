@@ -19,7 +19,8 @@ Writes the program of one rank of a mesh.
     }
 
 Extents and offsets are numbers: each rank has its own text, and no masks at its borders. What collectives
-there are, and in which order, does not depend on the rank. The module says which rank it is of, in its
+there are, and in which order, does not depend on the rank; small sums that need nothing of one another have
+the attribute `bundle`, and are sent as one. The module says which rank it is of, in its
 attribute `tenon.rank`.
 
 Requires: annotations of all values, as propagate-sharding leaves them; a value without one is whole on every
@@ -42,6 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ...dialects.graph.types import shape_of, tensor_type_of
 from ...dialects.modules.parsing import location_text
 from ...dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings, set_shardings
+from .bundles import bundle
 from .partitioner import Partitioner
 from .parts.views import VIEWS
 from .program import RankProgram
@@ -109,6 +111,7 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
         new.location, new.name_hint = argument.location, argument.name_hint
         program.note(argument, new)
     Partitioner(program).write(body)
+    bundle(program.sums)
     program.location = last.location
     said = result_shardings(function)
     results = [

@@ -128,9 +128,9 @@ class Partitioner:
                 value = program.add(op)
                 left = [axis for axis in left if axis not in axes]
         if left:
-            value = program.add(
-                graph.AllReduceOp(partial.kind, value, program.mesh.name, left, program.channel())
-            )
+            total = graph.AllReduceOp(partial.kind, value, program.mesh.name, left, program.channel())
+            program.sums.append((total, at.op))
+            value = program.add(total)
         return (value if partial.finish is None else partial.finish(value)), Sharding(tuple(split))
 
     def _read_before(self, op: Operation) -> None:

@@ -52,6 +52,8 @@ class RankProgram:
         self.location: LocationAttr | None = None
         self.made: ChainMap[tuple[SSAValue, Wants], SSAValue] = ChainMap()
         self.last_channel = last_channel
+        self.sums: list[tuple[graph.AllReduceOp, Operation]] = []
+        """The sums of all ranks, each with the op of the program over the mesh that it finishes."""
 
     def channel(self) -> int:
         """Returns the number of the next collective."""

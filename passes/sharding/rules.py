@@ -98,6 +98,16 @@ def _pad(op: Operation) -> Rule:
     return _same_dims(op, lambda dim: before[dim] != after[dim])
 
 
+def _pad_with(op: Operation) -> Rule:
+    """Where extents are numbers `pad_pieces.py` has written it as views."""
+    assert isinstance(op, graph.PadWithOp)
+    b = RuleBuilder()
+    dims = tuple(
+        b.new(WHOLE if low or high else PARALLEL) for low, high in zip(op.low.data, op.high.data, strict=True)
+    )
+    return b.rule([dims], [dims])
+
+
 def _flip(op: Operation) -> Rule:
     assert isinstance(op, graph.FlipOp)
     return _same_dims(op, lambda dim: dim in op.axes.data)
@@ -262,7 +272,7 @@ RULES: dict[type[Operation], Callable[[Operation], Rule]] = {
     graph.ReshapeOp: _reshape,
     graph.SliceOp: _slice,
     graph.PadOp: _pad,
-    graph.PadWithOp: _pad,
+    graph.PadWithOp: _pad_with,
     graph.FlipOp: _flip,
     graph.ConcatOp: _concat,
     graph.ReduceOp: _reduce,

@@ -89,3 +89,17 @@ def test_nodes_are_whole_on_every_rank():
     assert "graph.slice %w offsets [0] sizes [2]" in done
     with pytest.raises(TenonError, match=r"graph.write: dim 0 of operand 1 is split"):
         run("propagate-sharding", text.replace("VALUE", "y"))
+
+
+def test_a_pad_by_elements_beside_a_named_dim_keeps_the_padded_dim_whole():
+    text = """shard.grid @mesh(shape = 2)
+    graph.dim @n min 1 max 64
+    func.func @f(%x: tensor<?x6x4xf32, #graph.dims<n, 6, 4>> {tenon.sharding = #shard<axisarray[SPLIT]>})
+        -> tensor<?x8x4xf32, #graph.dims<n, 8, 4>> {
+      %y = graph.pad_with edge %x low [0, 1, 0] high [0, 1, 0] : tensor<?x6x4xf32, #graph.dims<n, 6, 4>>
+      func.return %y : tensor<?x8x4xf32, #graph.dims<n, 8, 4>>
+    }"""
+    done = run("propagate-sharding,partition-graph", text.replace("SPLIT", "[], [], [0]"))
+    assert "graph.pad_with edge %x" in done and "tensor<?x6x2xf32" in done
+    with pytest.raises(TenonError, match=r"graph.pad_with: dim 1 of operand 0 is split over axes axis0"):
+        run("propagate-sharding", text.replace("SPLIT", "[], [0], []"))
