@@ -7,13 +7,32 @@ from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.dialects.shard import ShardAxesArrayAttr
+from xdsl.dialects.shard import ShardAxesArrayAttr, ShardingOp, ShardOp
 from xdsl.ir import Attribute
 
+from ...errors import TenonError
+from ..graph.types import shape_of, tensor_type_of
+from ..modules.parsing import location_text
+from .mesh import Mesh
 from .sharding import Sharding
 
 ARGUMENT_SHARDING = "tenon.sharding"
 """The attribute of an argument or a result that says how it is split."""
+
+
+def said_by(op: ShardOp, mesh: Mesh) -> Sharding:
+    """
+    Returns what a `shard.shard` says of its operand, without axes that split nothing.
+
+    Raises TenonError, with the place, where no `shard.sharding` gives it, or it does not fit the operand.
+    """
+    where = location_text(op.location)
+    said = op.sharding.owner
+    if not isinstance(said, ShardingOp):
+        raise TenonError(f"{op.name}: its sharding is given by no shard.sharding", location=where)
+    name = f"%{op.src.name_hint}" if op.src.name_hint else "the value"
+    shape = shape_of(tensor_type_of(op.src, op.name))
+    return Sharding.of_op(said, mesh).checked(mesh, shape, name, where)
 
 
 def argument_shardings(function: func.FuncOp) -> tuple[Sharding | None, ...]:

@@ -35,14 +35,19 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.dialects.shard import ShardingOp, ShardOp
+from xdsl.dialects.shard import ShardOp
 from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.graph.types import shape_of, tensor_type_of
-from ...dialects.modules.parsing import location_text
-from ...dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings, set_shardings
+from ...dialects.sharding import (
+    Mesh,
+    Sharding,
+    argument_shardings,
+    result_shardings,
+    said_by,
+    set_shardings,
+)
 from .bundles import bundle
 from .partitioner import Partitioner
 from .parts.views import VIEWS
@@ -83,19 +88,11 @@ def homes_of(function: func.FuncOp, mesh: Mesh) -> dict[SSAValue, Sharding]:
     for op in function.walk():
         if not isinstance(op, ShardOp):
             continue
-        said = op.sharding.owner
-        assert isinstance(said, ShardingOp), f"{op.name}: its sharding is no shard.sharding"
-        sharding = Sharding.of_op(said, mesh).checked(
-            mesh, shape_of(tensor_type_of(op.result, op.name)), _name(op.src), location_text(op.location)
-        )
+        sharding = said_by(op, mesh)
         homes[op.result] = sharding
         if op.annotate_for_users is None:
             homes[op.src] = sharding
     return homes
-
-
-def _name(value: SSAValue) -> str:
-    return f"%{value.name_hint}" if value.name_hint else "the value"
 
 
 def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> int:

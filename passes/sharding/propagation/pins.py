@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.shard import ShardingOp, ShardOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.modules.parsing import location_text
-from ....dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
+from ....dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings, said_by
 from ..ties import is_stack
 
 
@@ -35,10 +34,7 @@ def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
         if sharding is not None:
             values[argument] = _checked(sharding, argument, mesh, function)
     for op in [each for each in function.walk() if isinstance(each, ShardOp)]:
-        said = op.sharding.owner
-        if not isinstance(said, ShardingOp):
-            raise PassFailedException(f"{op.name}: its sharding is given by no shard.sharding")
-        sharding = _checked(Sharding.of_op(said, mesh), op.src, mesh, op)
+        sharding = said_by(op, mesh)
         # What is stacked is split as it is read, not as it is written.
         is_first = op.src not in values and op.annotate_for_users is None and not is_stack(op.src)
         if is_first or values.get(op.src) == sharding:

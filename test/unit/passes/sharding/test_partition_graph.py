@@ -103,3 +103,14 @@ def test_a_pad_by_elements_beside_a_named_dim_keeps_the_padded_dim_whole():
     assert "graph.pad_with edge %x" in done and "tensor<?x6x2xf32" in done
     with pytest.raises(TenonError, match=r"graph.pad_with: dim 1 of operand 0 is split over axes axis0"):
         run("propagate-sharding", text.replace("SPLIT", "[], [0], []"))
+
+
+@pytest.mark.parametrize("name", ["propagate-sharding", "partition-graph"])
+def test_a_sharding_that_nothing_says_is_refused(name: str):
+    text = """shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<4xf32>, %s: !shard.sharding) -> tensor<4xf32> {
+      %y = shard.shard %x to %s : tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }"""
+    with pytest.raises(TenonError, match=r"shard.shard: its sharding is given by no shard.sharding"):
+        run(name, text)
