@@ -19,6 +19,7 @@ from ..passes.pass_manager import PassManager
 from ..passes.rewriting.collection_pause import collection_paused
 from ..runtime.executables.executable import Executable
 from ..semantics.host_calls import HostFunctions
+from ..semantics.world import World
 from .foreign import as_graph
 from .linking import executable_of
 from .source import CompileRequest, ProgramSource, Unseparated
@@ -47,6 +48,7 @@ def compile(
     tuning: str | Path | None = None,
     target: str | None = None,
     callbacks: Mapping[str, Callable[..., Any]] | None = None,
+    world: World | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -76,7 +78,7 @@ def compile(
     texts and the object file are there all the same.
 
     `callbacks` are the functions of the host that the program may call, by the names that it has for them:
-    see docs/callbacks.md.
+    see docs/callbacks.md. `world` is where a program of one rank meets the others: see docs/ranks.md.
 
     A program of StableHLO is converted first (docs/stablehlo.md).
 
@@ -86,6 +88,7 @@ def compile(
     Raises:
         TenonError: the module, the pipeline or a name is wrong, a callback has no function, or the device
             lacks something it takes.
+        RankError: the program has collectives, and no world is given or one that it is not for.
         MissingExtraError: the backend's package is not installed.
         KernelCompileError: the backend's compiler rejected its input.
     """
@@ -102,7 +105,9 @@ def compile(
         opened = _opened(backend, target)
         end = _level_wanted(opened, level, pipeline)
         program = as_graph(program, filename)
-        source = ProgramSource(program, entry, filename, schedule, tuning, callbacks=dict(callbacks or {}))
+        source = ProgramSource(
+            program, entry, filename, schedule, tuning, callbacks=dict(callbacks or {}), world=world
+        )
         executable = executable_of(
             CompileRequest(source, opened, pipeline, end, instruments, specialize or {})
         )
@@ -118,6 +123,7 @@ def compile_own(
     specialize: Mapping[str, Sequence[int]] | None = None,
     target: str | None = None,
     callbacks: HostFunctions | None = None,
+    world: World | None = None,
     part: str | None = None,
     unseparated: Unseparated | None = None,
 ) -> Executable:
@@ -128,7 +134,7 @@ def compile_own(
     with collection_paused():
         opened = _opened(backend, target)
         end = _level_wanted(opened, None, pipeline)
-        source = ProgramSource(module, callbacks=dict(callbacks or {}))
+        source = ProgramSource(module, callbacks=dict(callbacks or {}), world=world)
         request = CompileRequest(
             source,
             opened,

@@ -14,8 +14,10 @@ from ..runtime.executables.reference_executable import ReferenceExecutable
 from ..runtime.plan.entry_state import nodes_of, symbols_of
 from ..runtime.plan.signature import Array
 from ..runtime.plan.stages import Stages
+from ..semantics.collectives import collective_of
 from ..semantics.errors import describe
 from ..semantics.host_calls import function_called
+from ..semantics.world import check_world
 from .lowering import ModuleLowering
 from .sized import Sizes, for_sizes
 from .source import CompileRequest, signature_of
@@ -27,17 +29,21 @@ def interpreted(request: CompileRequest, keeper: Executable | None) -> tuple[Exe
     signature, symbols = signature_of(work.entry), symbols_of(work.entry)
     nodes = nodes_of(work.module, work.entry)
     work.run()
-    callbacks = request.source.callbacks
+    callbacks, world = request.source.callbacks, request.source.world
     for op in work.module.walk():
         if isinstance(op, graph.CallbackOp | sched.CallbackOp):
             function_called(op.callee.data, callbacks, describe(op))
+        elif isinstance(op, graph.CollectiveOp | sched.CollectiveOp):
+            check_world([collective_of(op)], world)
     makers = work.stages()
     function = CompiledFunction(signature, REFERENCE, Stages(makers), symbols, [*makers][-1])
 
     def interpret(
         arrays: Sequence[Array], nodes: dict[str, Array], symbols: Mapping[str, int]
     ) -> Sequence[Array]:
-        return run_module(work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks)
+        return run_module(
+            work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks, world=world
+        )
 
     def make(sizes: Sizes | None, keeper: Executable | None) -> Executable:
         assert keeper is None or isinstance(keeper, ReferenceExecutable), f"{keeper!r} is no interpreter"

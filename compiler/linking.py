@@ -17,11 +17,10 @@ from ..runtime.executables.device_executable import DeviceExecutable
 from ..runtime.executables.executable import CompiledFunction, Executable
 from ..runtime.executables.sized_executable import SizedExecutable
 from ..runtime.executables.unlinked_executable import UnlinkedExecutable
-from ..runtime.plan.host_calls import check_callbacks
+from ..runtime.plan.host_calls import check_callbacks, check_collectives
 from ..runtime.plan.lowered_program import LoweredProgram
 from ..runtime.timeline.spans import Category
 from ..runtime.timeline.timeline import span
-from ..semantics.host_calls import HostFunctions
 from .kept_programs import load_program, note_lookup, program_key, store_program
 from .progress import note_step, watched
 from .sized import Sizes, for_sizes
@@ -47,7 +46,7 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
         else:
             wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
             lowered = lowered_program(request, source.entry, wanted, request.part, loads=True)
-            executable, vanishing = _linked(lowered, backend, source.callbacks, keeper), lowered.vanishing
+            executable, vanishing = _linked(lowered, source, backend, keeper), lowered.vanishing
             store_program(lowered, backend)
             own = replace(lowered, module=None, artifact=None)
     executable.lowered_for = partial(_lowered_for, request, own)
@@ -63,7 +62,11 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
             verify_module(specialized)
             take_prepared(entry, general.signature)
             special = ProgramSource(
-                specialized, entry.sym_name.data, is_tuned=False, callbacks=source.callbacks
+                specialized,
+                entry.sym_name.data,
+                is_tuned=False,
+                callbacks=source.callbacks,
+                world=source.world,
             )
             return executable_of(replace(request, source=special, specialize={}, part=None), general.keeper)
 
@@ -129,20 +132,23 @@ def _explained(request: CompileRequest) -> Explanation:
 
 
 def _linked(
-    lowered: LoweredProgram, backend: Backend, callbacks: HostFunctions, keeper: Executable | None
+    lowered: LoweredProgram, source: ProgramSource, backend: Backend, keeper: Executable | None
 ) -> Executable:
     if lowered.module is not None:
         note_step(lowered.name, "code generation")
     plan, artifact = lowered.plan, lowered.compiled(backend)
     unmet = unmet_by_host(backend.device)
-    check_callbacks(plan.host_calls, callbacks)
+    check_callbacks(plan.host_calls, source.callbacks)
+    check_collectives(plan.host_calls, source.world)
 
     def make(sizes: Sizes | None, keeper: Executable | None) -> Executable:
         own = plan if sizes is None else plan.at(sizes)
         if unmet:
             return UnlinkedExecutable(backend.name, own, lowered.stages, unmet)
         assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
-        return DeviceExecutable(backend, artifact, own, lowered.stages, keeper, callbacks)
+        return DeviceExecutable(
+            backend, artifact, own, lowered.stages, keeper, source.callbacks, source.world
+        )
 
     function = CompiledFunction(plan.signature, backend.name, lowered.stages, plan.symbols)
     dims = None if plan.varying is None else plan.varying.dims

@@ -23,6 +23,7 @@ from ..runtime.timeline.spans import Category
 from ..runtime.timeline.timeline import span
 from ..semantics.host_calls import HostFunctions
 from ..semantics.numpy_types import element_type_of_dtype
+from ..semantics.world import World
 from .tuning import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class ProgramSource:
     is_tuned: bool = True
     callbacks: HostFunctions = field(default_factory=dict[str, Callable[..., Any]])
     """The functions that it may call."""
+    world: World | None = None
+    """Where it meets the other ranks."""
     is_verified: bool = False
 
     def keep(self) -> None:

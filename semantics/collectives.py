@@ -7,11 +7,13 @@ This is what the interpreters do, and what ranks must give however they are run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import replace
 
 import numpy as np
+from xdsl.utils.exceptions import VerifyException
 
+from ..dialects import sched
+from ..dialects.collective import Collective
 from ..dialects.graph import (
     AllGatherOp,
     AllToAllOp,
@@ -30,55 +32,20 @@ from .numpy_types import Array
 from .reductions import reduce
 
 
-@dataclass(frozen=True)
-class Collective:
+def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Collective:
     """
-    What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
-    one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
-    `where` is the place of the op, for errors, and `rank` the one whose program it is, where the module says
-    so; two that differ in these only are the same to the ranks.
+    Returns what an op asks of the other ranks; one that awaits, what it awaits.
+
+    Raises VerifyException where its grid, or what it awaits, is not there.
     """
-
-    kind: str
-    channel: int
-    grid: tuple[int, ...]
-    axes: tuple[int, ...]
-    reduction: str | None = None
-    dim: int | None = None
-    concat_dim: int | None = None
-    pairs: tuple[tuple[int, int], ...] = ()
-    where: str = ""
-    rank: int | None = None
-
-    @property
-    def parts(self) -> tuple[int, ...]:
-        """The extents of the grid along `axes`."""
-        return tuple(self.grid[axis] for axis in self.axes)
-
-    @property
-    def n_members(self) -> int:
-        return prod(self.parts)
-
-    @property
-    def n_ranks(self) -> int:
-        return prod(self.grid)
-
-    @property
-    def asked(self) -> Collective:
-        """What is asked, without where and of whom: what all members must have alike."""
-        return replace(self, where="", rank=None)
-
-    def __str__(self) -> str:
-        reduction = "" if self.reduction is None else f" {self.reduction}"
-        return f"graph.{self.kind}{reduction} on channel {self.channel}"
-
-
-def collective_of(op: CollectiveOp) -> Collective:
-    """
-    Returns what an op of `graph` asks of the other ranks.
-
-    Raises VerifyException where its grid is not there.
-    """
+    if isinstance(op, sched.AwaitOp):
+        begun = op.begun
+        if begun is None:
+            raise VerifyException(f"{op.name}: awaits what has not begun on channel {op.channel.data}")
+        return replace(collective_of(begun), where=location_text(op.location) or "")
+    if isinstance(op, sched.CollectiveOp):
+        where = location_text(op.location) or ""
+        return replace(op.collective.data, where=where, rank=rank_around(op))
     dim, concat_dim, pairs = None, None, ()
     match op:
         case AllGatherOp() | ReduceScatterOp():
@@ -101,6 +68,11 @@ def collective_of(op: CollectiveOp) -> Collective:
         location_text(op.location) or "",
         rank_around(op),
     )
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """Returns the elements of several arrays of one dtype as one: what a bundle of collectives exchanges."""
+    return np.concatenate([array.reshape(-1) for array in arrays])
 
 
 def combined(

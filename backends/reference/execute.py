@@ -34,10 +34,11 @@ from ...dialects.modules.hazards import Item, accessed_buffers, aliased_write, a
 from ...dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
-from ...semantics.errors import describe
+from ...semantics.collectives import collective_of, joined
+from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
-from ...semantics.world import World
+from ...semantics.world import Request, World, check_world
 from .dependency_check import check_dependencies
 from .element_watch import element_watch
 from .graph import run_graph
@@ -116,6 +117,8 @@ class _Program:
         self._kernels = kernels_of(module)
         self._buffers: dict[SSAValue, Array] = {}
         self._indices: dict[SSAValue, int] = {}
+        self._begun: dict[int, tuple[Request, Array]] = {}
+        """What has begun and is not awaited, by channels."""
         self._memory = as_undefined(np.full(_planned_nbytes(module, program), 0xFF, np.uint8))
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
@@ -194,6 +197,10 @@ class _Program:
                 self._call_back(op)
             case sched.PrintOp():
                 print_values(op.format.data, self._given_to(op))
+            case sched.CollectiveOp():
+                self._begin(op)
+            case sched.AwaitOp():
+                self._await(op)
             case sched.ForOp():
                 count = evaluated(op.trip_count, self._dims)
                 for index in reversed(range(count)) if op.is_reverse else range(count):
@@ -230,6 +237,37 @@ class _Program:
         for buffer, result in zip(op.targets, results, strict=True):
             stored = self._buffers[buffer]
             stored[...] = np.ascontiguousarray(result).reshape(-1).view(stored.dtype)
+
+    def _begin(self, op: sched.CollectiveOp) -> None:
+        collective = collective_of(op)
+        check_world([collective], self._world)
+        assert self._world is not None, "a program without a world has no collectives"
+        operands = self._given_to(op)
+        results = [
+            np.empty([evaluated(extent, self._dims) for extent in extents_of(target.type)], dtype_of(type))
+            for target, type in zip(op.targets, op.function_type.outputs, strict=True)
+        ]
+        if len(operands) > 1:
+            operand, result = joined(operands), joined(results)
+        else:
+            (operand,), (result,) = operands, results
+        request = self._world.begin(collective, operand, result)
+        self._begun[collective.channel] = request, result
+        # Nothing may read what is on its way.
+        for target in op.targets:
+            self._buffers[target].view(np.uint8)[...] = 0xFF
+
+    def _await(self, op: sched.AwaitOp) -> None:
+        found = self._begun.pop(op.channel.data, None)
+        if found is None:
+            raise InterpreterError(f"{describe(op)}: nothing has begun on channel {op.channel.data}")
+        request, result = found
+        request.wait()
+        rows, start = result.reshape(-1), 0
+        for target in op.targets:
+            stored = self._buffers[target]
+            stored[...] = rows[start : start + stored.size].view(stored.dtype)
+            start += stored.size
 
     def _run_block(self, block: Block, accesses: Mapping[str, KernelAccess]) -> None:
         for op in block.ops:

@@ -126,6 +126,11 @@ class _Program:
                 return f"call @{item.callee.data}({reads}) on the host -> {writes or 'nothing'}"
             case sched.PrintOp():
                 return f"print {item.format.data!r} of {self._names_of(item.arguments) or 'nothing'}"
+            case sched.CollectiveOp():
+                reads, writes = (self._names_of(buffers) for buffers in accessed_buffers(item, self.accesses))
+                return f"begin {item.collective.data.text}: {reads} -> {writes}"
+            case sched.AwaitOp():
+                return f"wait for channel {item.channel.data}: {self._names_of(item.targets)}"
             case sched.ForOp():
                 order = ", from the last to the first" if item.is_reverse else ""
                 return f"{item.trip_count} times{order}"

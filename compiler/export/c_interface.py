@@ -187,8 +187,7 @@ def interface_of(plan: ProgramPlan, name: str) -> CInterface:
 def _check_exportable(plan: ProgramPlan) -> None:
     who = f"export: @{plan.signature.name}"
     for call in plan.host_calls:
-        op = "sched.callback" if call.callback is not None else "sched.print"
-        raise TenonError(f"{who}: {op}: {call} asks the host, which a library has not")
+        raise TenonError(f"{who}: {call.op_name}: {call} asks the host, which a library has not")
     if plan.nodes or plan.merge_node is not None:
         node = plan.nodes[0].name if plan.nodes else plan.merge_node
         raise TenonError(

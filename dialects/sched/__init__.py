@@ -6,6 +6,7 @@ Each module lists in its `__all__` what `sched` has of it.
 
 from ..definition import dialect_of
 from .attributes import *
+from .collectives import *
 from .control import *
 from .dim import *
 from .host_call import *

@@ -39,6 +39,7 @@ from ..dims.text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
+from .collectives import AwaitOp, CollectiveOp
 from .host_call import CallbackOp, HostItem, PrintOp
 from .program import (
     TOKEN,
@@ -390,5 +391,5 @@ class IfOp(ConditionalItem):
     else_region = region_def("single_block")
 
 
-ITEMS = (LaunchOp, TransferOp, SyncOp, CallbackOp, PrintOp, ForOp, WhileOp, IfOp)
+ITEMS = (LaunchOp, TransferOp, SyncOp, CallbackOp, PrintOp, CollectiveOp, AwaitOp, ForOp, WhileOp, IfOp)
 """The ops that are items of a program."""

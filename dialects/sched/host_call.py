@@ -43,7 +43,7 @@ class HostItem(IRDLOperation, ABC):
 
     def __init__(
         self,
-        what: StringAttr,
+        what: Attribute,
         function_type: FunctionType,
         arguments: Sequence[SSAValue],
         targets: Sequence[SSAValue],
@@ -62,7 +62,7 @@ class HostItem(IRDLOperation, ABC):
 
     @staticmethod
     @abstractmethod
-    def parse_what(parser: Parser) -> StringAttr: ...
+    def parse_what(parser: Parser) -> Attribute: ...
 
     @abstractmethod
     def print_what(self, printer: Printer) -> None: ...

@@ -23,6 +23,7 @@ from ...backends.interface import (
 from ...backends.steps import CopyStep, Step
 from ...errors import TenonError
 from ...semantics.host_calls import HostFunctions
+from ...semantics.world import World
 from ..memory.segments import aligned, offsets_of
 from ..memory.slab_pool import Slab, SlabPool, slab_pool_of
 from ..plan.argument_kinds import check_kind
@@ -65,10 +66,11 @@ class DeviceExecutable(Executable):
         stages: Stages,
         keeper: DeviceExecutable | None = None,
         callbacks: HostFunctions | None = None,
+        world: World | None = None,
     ) -> None:
         """
         A `keeper`, the same program for other sizes, shares its tensor nodes. `callbacks` are the functions
-        that the program may call.
+        that the program may call, `world` is where it meets other ranks.
         """
         super().__init__(CompiledFunction(plan.signature, backend.name, stages, plan.symbols))
         if plan.merge_node is not None:
@@ -77,7 +79,7 @@ class DeviceExecutable(Executable):
                 "not (hint: tenon.open_platform, Context.link)"
             )
         self._pool = slab_pool_of(backend.driver)
-        self.program = plan = plan.linked(callbacks or {}, self._pool.lock)
+        self.program = plan = plan.linked(callbacks or {}, self._pool.lock, world)
         self._taken = plan.taken_arguments
         """The arguments in whose memory results are computed, by result."""
         self._given = frozenset(self._taken.values())

@@ -1,11 +1,11 @@
-"""The calls of the host in a program: the functions, and the steps that call them."""
+"""The calls of the host in a program: functions, lines, collectives, and the steps that call them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from traceback import walk_tb
@@ -15,7 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...backends.steps import HostFunction, HostStep, Step
+from ...dialects.collective import Collective
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
+from ...semantics.world import World, check_world
+from ..collectives.pending import PendingCollectives
 from ..device_lock import DeviceLock
 from .signature import Array, ArrayType
 
@@ -25,22 +28,24 @@ Bytes = npt.NDArray[np.uint8]
 @dataclass(frozen=True, slots=True)
 class HostCall:
     """
-    What a program asks of the host: to call the function that it has a name for, or where there is none to
-    print a text. The types are those of the arrays that the host is given and gives.
+    What a program asks of the host: to call the function that it has a name for, to print a text, or to begin
+    a collective or, where it `awaits`, to wait for it. The types are those of the arrays that the host is
+    given and gives.
     """
 
     callback: str | None
     format: str | None
     argument_types: tuple[ArrayType, ...]
     result_types: tuple[ArrayType, ...]
+    collective: Collective | None = None
+    awaits: bool = False
 
     def at(self, values: Mapping[str, int]) -> HostCall:
         """Returns the call for these values of the program's dims."""
-        return HostCall(
-            self.callback,
-            self.format,
-            tuple(type.at(values) for type in self.argument_types),
-            tuple(type.at(values) for type in self.result_types),
+        return replace(
+            self,
+            argument_types=tuple(type.at(values) for type in self.argument_types),
+            result_types=tuple(type.at(values) for type in self.result_types),
         )
 
     @property
@@ -50,7 +55,16 @@ class HostCall:
         return tuple(type.dtype.itemsize * prod(type.shape) for type in types)
 
     def __str__(self) -> str:
+        if self.collective is not None:
+            return f"{'await' if self.awaits else 'begin'} {self.collective}"
         return f"print {self.format!r}" if self.callback is None else f"callback @{self.callback}"
+
+    @property
+    def op_name(self) -> str:
+        """The name of the item of `sched` that it is of."""
+        if self.collective is not None:
+            return "sched.await" if self.awaits else "sched.collective"
+        return "sched.print" if self.callback is None else "sched.callback"
 
 
 class _Calls(threading.local):
@@ -72,22 +86,41 @@ def check_callbacks(calls: Sequence[HostCall], functions: HostFunctions) -> None
             function_called(call.callback, functions, "sched.callback")
 
 
+def check_collectives(calls: Sequence[HostCall], world: World | None) -> None:
+    """Raises `RankError` where a program has collectives and not the world that they are for."""
+    check_world([call.collective for call in calls if call.collective is not None], world)
+
+
 def linked_steps(
-    steps: Sequence[Step], calls: Sequence[HostCall], functions: HostFunctions, lock: DeviceLock | None
+    steps: Sequence[Step],
+    calls: Sequence[HostCall],
+    functions: HostFunctions,
+    lock: DeviceLock | None,
+    world: World | None,
 ) -> tuple[Step, ...]:
     """
     Returns the steps of a program of known sizes, where those that call the host have what they call.
-    Functions are called without the device's `lock`, where one is given.
+    Functions are called without the device's `lock`, where one is given; collectives meet in `world`.
     """
+    pending = None if world is None else PendingCollectives(world)
     return tuple(
-        _linked(step, calls[step.call], functions, lock) if isinstance(step, HostStep) else step
+        _linked(step, calls[step.call], functions, lock, pending) if isinstance(step, HostStep) else step
         for step in steps
     )
 
 
-def _linked(step: HostStep, call: HostCall, functions: HostFunctions, lock: DeviceLock | None) -> HostStep:
+def _linked(
+    step: HostStep,
+    call: HostCall,
+    functions: HostFunctions,
+    lock: DeviceLock | None,
+    pending: PendingCollectives | None,
+) -> HostStep:
     function: HostFunction
-    if call.callback is None:
+    if call.collective is not None:
+        assert pending is not None, f"{call}: there is no world"
+        function = partial(_exchange, call, lock, pending)
+    elif call.callback is None:
         function = partial(_print, call, lock)
     else:
         called = function_called(call.callback, functions, "sched.callback")
@@ -111,14 +144,34 @@ def _call_back(
 
 
 def is_of_callback(error: BaseException) -> bool:
-    """Returns whether an exception that was caught came out of a function that a program called."""
-    return any(frame.f_code is _call_back.__code__ for frame, _ in walk_tb(error.__traceback__))
+    """
+    Returns whether an exception that was caught came out of a function that a program called, or of the other
+    ranks.
+    """
+    called = (_call_back.__code__, _exchange.__code__)
+    return any(frame.f_code in called for frame, _ in walk_tb(error.__traceback__))
 
 
 def _print(call: HostCall, lock: DeviceLock | None, reads: Sequence[Bytes], writes: Sequence[Bytes]) -> None:
     assert call.format is not None and not writes, f"{call}: prints nothing"
     with _aside(lock):
         print_values(call.format, _arrays(call.argument_types, reads))
+
+
+def _exchange(
+    call: HostCall,
+    lock: DeviceLock | None,
+    pending: PendingCollectives,
+    reads: Sequence[Bytes],
+    writes: Sequence[Bytes],
+) -> None:
+    assert call.collective is not None, f"{call}: exchanges nothing"
+    results = _arrays(call.result_types, writes)
+    with _aside(lock):
+        if call.awaits:
+            pending.wait(call.collective, results)
+        else:
+            pending.begin(call.collective, _arrays(call.argument_types, reads), results)
 
 
 def _aside(lock: DeviceLock | None) -> AbstractContextManager[None]:

@@ -26,6 +26,7 @@ from ...backends.steps import (
     RowPlace,
     SyncStep,
 )
+from ...dialects.collective import Collective
 from ...dialects.dims.expressions import DimExpr, DimSymbol, Greatest, Least, Quotient, Remainder
 from ...dialects.memory_modes import HostedKind, MemoryMode, ModeKind, Sharing
 from ...dialects.modules.dim_values import DimSource, DimTable
@@ -41,6 +42,7 @@ _RECORDS: dict[str, type[Any]] = {
         ArrayType,
         BranchStep,
         BufferPlan,
+        Collective,
         CopyStep,
         DimSource,
         DimSymbol,

@@ -33,6 +33,7 @@ from ...dialects.modules.hazards import Item, accessed_buffers, aliased_write, a
 from ...dialects.modules.kernel_access import access_of, kernels_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
+from ...semantics.collectives import collective_of
 from ..timeline.step_cost import StepCost
 from .entry_state import nodes_of, symbols_of
 from .host_calls import HostCall
@@ -248,6 +249,8 @@ class _Planner:
             op.format.data if isinstance(op, sched.PrintOp) else None,
             tuple(array_type(tensor, op.name) for tensor in type.inputs),
             tuple(array_type(tensor, op.name) for tensor in type.outputs),
+            collective_of(op) if isinstance(op, sched.CollectiveOp | sched.AwaitOp) else None,
+            isinstance(op, sched.AwaitOp),
         )
         number = self._host_calls.setdefault(call, len(self._host_calls))
         reads, writes = (

@@ -19,6 +19,7 @@ from ...dialects.memory_modes import MemoryMode
 from ...dialects.modules.dim_values import DimTable
 from ...errors import CallError
 from ...semantics.host_calls import HostFunctions
+from ...semantics.world import World
 from ..device_lock import DeviceLock
 from ..memory.segments import aligned
 from ..timeline.step_cost import StepCost
@@ -301,14 +302,16 @@ class ProgramPlan:
             varying=None,
         )
 
-    def linked(self, callbacks: HostFunctions, lock: DeviceLock | None = None) -> ProgramPlan:
+    def linked(
+        self, callbacks: HostFunctions, lock: DeviceLock | None = None, world: World | None = None
+    ) -> ProgramPlan:
         """
         Returns the program, of known sizes, with what its steps call of the host: functions are called
-        without the device's `lock`, where one is given.
+        without the device's `lock`, where one is given; collectives meet in `world`.
         """
         if not self.host_calls:
             return self
-        return replace(self, steps=linked_steps(self.steps, self.host_calls, callbacks, lock))
+        return replace(self, steps=linked_steps(self.steps, self.host_calls, callbacks, lock, world))
 
     @cached_property
     def moving(self) -> tuple[tuple[int, BufferPlan], ...]:

@@ -16,7 +16,7 @@ from ...semantics.host_calls import HostFunctions
 from ..memory.segments import POOL_LIMIT
 from ..nodes.tensor_node import TensorNode
 from ..plan.argument_kinds import check_kind
-from ..plan.host_calls import check_callbacks
+from ..plan.host_calls import check_callbacks, check_collectives
 from ..plan.lowered_program import LoweredProgram
 from ..process_bound import ProcessBound
 from .code import Code, CodeBatch
@@ -234,6 +234,7 @@ class Platform(ProcessBound):
                     continue
             one, computations = self._lowering.lower(backend, request, context)
             check_callbacks(one.plan.host_calls, callbacks or {})
+            check_collectives(one.plan.host_calls, None)
             context = context.extended(match_nodes(one, context.nodes), computations)
             kept.append(number)
             lowered.append(one)

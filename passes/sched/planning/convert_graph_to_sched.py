@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -74,6 +74,7 @@ from ....dialects.element_types import ELEMENT_TYPES, element_type_of
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.argument_marks import DONATED
 from ....dialects.modules.entry import check_single_block
+from ....semantics.collectives import collective_of
 from ...graph.node_accesses import simplify_accesses
 from ...indices.access import shape_of
 from ...rewriting.kernel_names import KernelNames
@@ -120,7 +121,8 @@ class ConvertGraphToSchedPass(ModulePass):
             function.detach()
             function.erase()
         for node in list(op.ops):
-            if isinstance(node, graph.TnodeOp) and node.is_local:
+            # Collectives say themselves what grid they are on.
+            if node.name == "shard.grid" or (isinstance(node, graph.TnodeOp) and node.is_local):
                 node.detach()
                 node.erase()
 
@@ -336,6 +338,13 @@ class _ProgramBuilder:
             case graph.PrintOp():
                 printed = sched.PrintOp(item.format, _type_of(item), *self._handed_over(item))
                 self.add_item(printed, scope, item)
+            case graph.CollectiveOp():
+                # Beside one another: schedule-collectives moves them apart.
+                type, buffers = _type_of(item), self._handed_over(item)
+                collective = replace(collective_of(item), where="", rank=None)
+                begun = sched.CollectiveOp(sched.CollectiveAttr(collective), type, *buffers)
+                self.add_item(begun, scope, item)
+                self.add_item(sched.AwaitOp(item.channel, type, *buffers), scope, item)
             case graph.ControlOp():
                 write_control(item, self, scope)
             case graph.HostCallOp():

@@ -206,7 +206,7 @@ class _Placer:
     def _add_fixed_pairs(self) -> None:
         """
         Adds what every placement keeps: values are made before they are read, accesses stay in order, and so
-        does what is printed.
+        do lines that are printed and collectives.
         """
         pairs = [
             (self._numbers[maker], reader)
@@ -221,8 +221,8 @@ class _Placer:
                         pairs.append((self._numbers[op], self._numbers[later]))
                     if self._writes(later, name):
                         break
-        printing = [number for number, item in enumerate(self._items) if _prints(item)]
-        pairs.extend(pairwise(printing))
+        ordered = [number for number, item in enumerate(self._items) if _keeps_order(item)]
+        pairs.extend(pairwise(ordered))
         is_possible = self._order.add(pairs)
         assert is_possible, f"@{self._plan.function.sym_name.data}: values are read before they are made"
 
@@ -353,9 +353,9 @@ class _Placer:
         )
 
 
-def _prints(item: Item) -> bool:
-    return isinstance(item, graph.PrintOp | graph.ControlOp) and any(
-        isinstance(op, graph.PrintOp) for op in item.walk()
+def _keeps_order(item: Item) -> bool:
+    return isinstance(item, graph.PrintOp | graph.CollectiveOp | graph.ControlOp) and any(
+        isinstance(op, graph.PrintOp | graph.CollectiveOp) for op in item.walk()
     )
 
 

@@ -111,7 +111,7 @@ INNER_FLOORS = {
     "passes.sched": (("host", "steps", "planning"), ("mapping",)),
     "passes.sched.steps": (("borders", "loop_nests"), ("primitives",), ("passes",)),
     "runtime": (
-        ("timeline",),
+        ("timeline", "collectives"),
         ("memory",),
         ("plan",),
         ("nodes", "streams", "reports"),

@@ -1,0 +1,121 @@
+"""What a program asks of the other ranks in a collective, as plain data, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.parser import AttrParser
+
+KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
+"""The kinds of collectives: the names of their ops in `graph`."""
+
+REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
+
+
+@dataclass(frozen=True)
+class Collective:
+    """
+    What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
+    one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
+    `where` is the place of the op, for errors, and `rank` the one whose program it is, where the module says
+    so; two that differ in these only are the same to the ranks.
+    """
+
+    kind: str
+    channel: int
+    grid: tuple[int, ...]
+    axes: tuple[int, ...]
+    reduction: str | None = None
+    dim: int | None = None
+    concat_dim: int | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
+    where: str = ""
+    rank: int | None = None
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The extents of the grid along `axes`."""
+        return tuple(self.grid[axis] for axis in self.axes)
+
+    @property
+    def n_members(self) -> int:
+        return prod(self.parts)
+
+    @property
+    def n_ranks(self) -> int:
+        return prod(self.grid)
+
+    @property
+    def asked(self) -> Collective:
+        """What is asked, without where and of whom: what all members must have alike."""
+        return replace(self, where="", rank=None)
+
+    def __str__(self) -> str:
+        reduction = "" if self.reduction is None else f" {self.reduction}"
+        return f"graph.{self.kind}{reduction} on channel {self.channel}"
+
+    @property
+    def text(self) -> str:
+        """How `sched` writes it, without `where` and `rank`."""
+        words = [self.kind]
+        if self.reduction is not None:
+            words.append(self.reduction)
+        words.append(f"on {list(self.grid)} axes = {list(self.axes)}")
+        if self.dim is not None:
+            words.append(f"dim = {self.dim}")
+        if self.concat_dim is not None:
+            words.append(f"concat_dim = {self.concat_dim}")
+        if self.kind == "collective_permute":
+            words.append(f"pairs = {[list(pair) for pair in self.pairs]}")
+        words.append(f"channel = {self.channel}")
+        return " ".join(words)
+
+    @staticmethod
+    def parse(parser: AttrParser) -> Collective:
+        """Returns what `text` says."""
+        kind = _parse_word(parser, KINDS)
+        reduces = kind in ("all_reduce", "reduce_scatter")
+        reduction = _parse_word(parser, REDUCTIONS) if reduces else None
+        parser.parse_keyword("on")
+        grid = _parse_ints(parser)
+        parser.parse_keyword("axes")
+        parser.parse_punctuation("=")
+        axes = _parse_ints(parser)
+        dim = _parse_number(parser, "dim") if kind not in ("all_reduce", "collective_permute") else None
+        concat_dim = _parse_number(parser, "concat_dim") if kind == "all_to_all" else None
+        pairs: list[tuple[int, int]] = []
+        if kind == "collective_permute":
+            parser.parse_keyword("pairs")
+            parser.parse_punctuation("=")
+            pos = parser.pos
+            written = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_ints(parser))
+            for pair in written:
+                if len(pair) != 2:
+                    parser.raise_error(f"expected pairs, found {list(pair)}", pos)
+                pairs.append((pair[0], pair[1]))
+        channel = _parse_number(parser, "channel")
+        return Collective(kind, channel, grid, axes, reduction, dim, concat_dim, tuple(pairs))
+
+
+def _parse_word(parser: AttrParser, words: Sequence[str]) -> str:
+    pos = parser.pos
+    word = parser.parse_identifier()
+    if word not in words:
+        parser.raise_error(f"expected one of {', '.join(words)}, found {word}", pos)
+    return word
+
+
+def _parse_ints(parser: AttrParser) -> tuple[int, ...]:
+    return tuple(
+        parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+        )
+    )
+
+
+def _parse_number(parser: AttrParser, name: str) -> int:
+    parser.parse_keyword(name)
+    parser.parse_punctuation("=")
+    return parser.parse_integer(allow_boolean=False)
