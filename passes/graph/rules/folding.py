@@ -12,7 +12,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....dialects import graph
 from ....dialects.graph.types import tensor_type_of
-from ....semantics.numpy_types import array_of, dense_of
+from ....dialects.grids import coordinates_of
+from ....semantics.numpy_types import array_of, dense_of, dtype_of
 from ....semantics.tensor_ops import evaluate
 
 FOLD_ELEMENTS_LIMIT = 1024
@@ -83,5 +84,18 @@ class FoldConstants(RewritePattern):
         rewriter.replace(op, graph.ConstantOp(dense_of(result, type)))
 
 
-PATTERNS: tuple[type[RewritePattern], ...] = (FoldSplat, FoldConstants)
+class FoldAxisIndex(RewritePattern):
+    """`axis_index --> c` in the program of one rank"""
+
+    ROOTS: ClassVar = (graph.AxisIndexOp,)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.AxisIndexOp) or (rank := graph.rank_around(op)) is None:
+            return
+        place = coordinates_of(graph.grid_extents(op, op.grid_name), rank)[op.axis.data]
+        type = tensor_type_of(op.result, op.name)
+        rewriter.replace(op, graph.ConstantOp(dense_of(np.array(place, dtype_of(type)), type)))
+
+
+PATTERNS: tuple[type[RewritePattern], ...] = (FoldSplat, FoldConstants, FoldAxisIndex)
 """The rules, each with its equation as its docstring."""
