@@ -47,6 +47,7 @@ from .rewriting.verify_stage import VerifyStagePass
 from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
+from .sched.host.schedule_collectives import ScheduleCollectivesPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
@@ -195,6 +196,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         target.pass_of(MapAxesPass),
         # After map-axes, which says what runs as vectors. On GPUs other work-groups run while one waits.
         *((target.pass_of(PrefetchRowsPass),) if target.groups is None else ()),
+        # After all that makes, merges or moves launches. Before build-dependencies, which says what they wait
+        # for in their new order, and plan-memory: what is on its way lives longer.
+        ScheduleCollectivesPass(),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),
         PlanMemoryPass(),

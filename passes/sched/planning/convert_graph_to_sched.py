@@ -134,6 +134,8 @@ def _check_function(op: func.FuncOp, virtual: set[str]) -> None:
     for access in op.walk():
         if isinstance(access, graph.NodeAccessOp):
             _check_access(access, virtual)
+        elif isinstance(access, graph.AxisIndexOp):
+            _check_axis_index(access)
     arrays = [type for type in op.function_type.inputs if not isinstance(type, IndexType)]
     for type in (*arrays, *op.function_type.outputs):
         element_type = element_type_of(type)
@@ -146,6 +148,10 @@ def _check_function(op: func.FuncOp, virtual: set[str]) -> None:
                 f"{op.name}: @{op.sym_name.data} takes or returns {type}, expected elements of one of "
                 f"{' '.join(map(str, ELEMENT_TYPES))}"
             )
+
+
+def _check_axis_index(op: graph.AxisIndexOp) -> None:
+    raise PassFailedException(f"{op.name}: the module is no rank's (hint: partition-graph)")
 
 
 def _check_access(op: graph.NodeAccessOp, virtual: set[str]) -> None:
@@ -343,6 +349,8 @@ class _ProgramBuilder:
                 type, buffers = _type_of(item), self._handed_over(item)
                 collective = replace(collective_of(item), where="", rank=None)
                 begun = sched.CollectiveOp(sched.CollectiveAttr(collective), type, *buffers)
+                if (bundle := item.attributes.get("bundle")) is not None:
+                    begun.attributes["bundle"] = bundle
                 self.add_item(begun, scope, item)
                 self.add_item(sched.AwaitOp(item.channel, type, *buffers), scope, item)
             case graph.ControlOp():

@@ -588,9 +588,9 @@ def products_of_narrow() -> Iterator[Rewrite]:
 RULES = tuple(
     rule
     for rule in (*PATTERNS, *precision.PATTERNS)
-    if rule not in fast_math.PATTERNS and rule not in powers.PATTERNS
+    if rule not in (*fast_math.PATTERNS, *powers.PATTERNS, folding.FoldAxisIndex)
 )
-"""The rules that change no bit."""
+"""The rules that change no bit, but the one for programs of ranks (`canonicalize-graph-ranks.mlir`)."""
 
 
 def of_control() -> Iterator[Rewrite]:
