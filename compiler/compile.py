@@ -78,7 +78,7 @@ def compile(
     texts and the object file are there all the same.
 
     `callbacks` are the functions of the host that the program may call, by the names that it has for them:
-    see docs/callbacks.md. `world` is where a program of one rank meets the others: see docs/ranks.md.
+    see docs/callbacks.md. `world` is where a program of one rank meets the others: see docs/sharding.md.
 
     A program of StableHLO is converted first (docs/stablehlo.md).
 

@@ -8,6 +8,8 @@ from math import prod
 
 from xdsl.parser import AttrParser
 
+from .grids import member_of
+
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 """The kinds of collectives: the names of their ops in `graph`."""
 
@@ -55,6 +57,28 @@ class Collective:
     def __str__(self) -> str:
         reduction = "" if self.reduction is None else f" {self.reduction}"
         return f"graph.{self.kind}{reduction} on channel {self.channel}"
+
+    def sent_nbytes(self, source: Sequence[int], result: Sequence[int], itemsize: int) -> int:
+        """
+        Returns the bytes that the rank of the program sends for an operand and a result of these shapes: the
+        fewest that any algorithm sends from a rank on average, rounded down. Of a `collective_permute` whose
+        program is no rank's it is what a member sends that is a source.
+        """
+        nbytes, count = itemsize * prod(source), self.n_members
+        match self.kind:
+            case "all_reduce":
+                return 2 * nbytes * (count - 1) // count
+            case "all_gather":
+                return nbytes * (count - 1)
+            case "reduce_scatter":
+                return nbytes - itemsize * prod(result)
+            case "all_to_all":
+                assert self.dim is not None, f"{self}: splits no dim"
+                return nbytes - nbytes * result[self.dim] // source[self.dim] if nbytes else 0
+            case _:
+                mine = None if self.rank is None else member_of(self.grid, self.axes, self.rank)
+                is_sent = any(source != target and mine in (None, source) for source, target in self.pairs)
+                return nbytes if is_sent else 0
 
     @property
     def text(self) -> str:

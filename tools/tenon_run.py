@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import REFERENCE, get_backend
+from ..compiler.all_ranks import compiled_call, partitioned_for_all
 from ..compiler.compile import compile
 from ..compiler.foreign import as_graph_module
 from ..compiler.kept_programs import lookup_counts
@@ -81,7 +82,8 @@ class TenonRun:
             timeline = None
             if self.args.timeline is not None:
                 timeline = recording.enter_context(record_timeline())
-            return self._execute(module, entry, interpreted, timeline, recording)
+            execute = self._execute if self.args.ranks is None else self._execute_ranks
+            return execute(module, entry, interpreted, timeline, recording)
 
     def _diagnosed(self, error: TenonError) -> int:
         for diagnostic in Diagnostic.all_of(error, self.file):
@@ -94,6 +96,42 @@ class TenonRun:
         with compile(module, backend=REFERENCE, entry=name, callbacks=self.args.callbacks) as reference:
             arguments, state = self._arguments(module, reference, entry)
             return _Interpreted(arguments, state, RunOutcome.of(reference, arguments, state))
+
+    def _execute_ranks(
+        self,
+        module: ModuleOp,
+        entry: Entry,
+        interpreted: _Interpreted | None,
+        timeline: Timeline | None,
+        recording: ExitStack,
+    ) -> int:
+        """Partitions the module, runs all ranks in threads, and puts their results together."""
+        args = self.args
+        try:
+            programs = partitioned_for_all(module, entry, args.allow_gather)
+            if programs.mesh.size != args.ranks:
+                grid = " x ".join(map(str, programs.mesh.shape))
+                raise TenonError(f"--ranks {args.ranks}: @{programs.mesh.name} has {grid} ranks")
+            if interpreted is None:
+                name = entry.sym_name.data
+                with compile(module, backend=REFERENCE, entry=name, callbacks=args.callbacks) as whole:
+                    arguments, _ = self._arguments(module, whole, entry)
+            else:
+                arguments = interpreted.arguments
+            backend = REFERENCE if args.backend == REFERENCE else get_backend(args.backend, args.target)
+            call = compiled_call(backend, args.level, args.callbacks, args.explain)
+            outcome = RunOutcome(programs.run(arguments, call), {})
+        except TenonError as error:
+            return self._diagnosed(error)
+        recording.close()
+        if timeline is not None:
+            timeline.save(args.timeline)
+        self._print(outcome)
+        if args.output is not None:
+            _save(args.output, outcome)
+        if interpreted is None:
+            return SUCCESS
+        return self._compare(outcome, interpreted)
 
     def _execute(
         self,

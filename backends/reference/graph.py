@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
+from xdsl.dialects.shard import ShardingOp, ShardOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
@@ -105,6 +106,10 @@ def _shape_of_argument(argument: SSAValue) -> Sequence[int]:
     return () if isinstance(argument.type, IndexType) else shape_of(argument)
 
 
+_NO_VALUE: Array = np.zeros(())
+"""Stands for what says where values are."""
+
+
 class _Run:
     def __init__(self, memory: NodeMemory, callbacks: HostFunctions, world: World | None) -> None:
         self._memory = memory
@@ -148,6 +153,11 @@ class _Run:
                     results = [self._meet(op, *operands)]
                 case graph.AxisIndexOp():
                     results = [self._axis_index(op)]
+                case ShardingOp():
+                    values[op.result] = _NO_VALUE
+                    continue
+                case ShardOp():
+                    results = [values[op.src]]
                 case graph.MergeOp():
                     # A copy: a value of `graph` never changes, and the merge buffer may.
                     results = [self._memory.merged(op.node_name, describe(op)).copy()]

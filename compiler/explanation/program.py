@@ -23,6 +23,7 @@ from ...runtime.reports.explanation import (
     PassEffect,
     Temporary,
 )
+from .exchanges import exchange_text
 from .products import products_of
 from .schedule import schedule_lines
 from .words import place_text
@@ -128,7 +129,7 @@ class _Program:
                 return f"print {item.format.data!r} of {self._names_of(item.arguments) or 'nothing'}"
             case sched.CollectiveOp():
                 reads, writes = (self._names_of(buffers) for buffers in accessed_buffers(item, self.accesses))
-                return f"begin {item.collective.data.text}: {reads} -> {writes}"
+                return f"begin {item.collective.data.text}: {reads} -> {writes}, {exchange_text(item)}"
             case sched.AwaitOp():
                 return f"wait for channel {item.channel.data}: {self._names_of(item.targets)}"
             case sched.ForOp():

@@ -103,6 +103,17 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "-p", "--pipeline", type=_pipeline, metavar="PASSES", help="passes instead of the default pipeline"
     )
+    parser.add_argument(
+        "--ranks",
+        type=_positive,
+        metavar="N",
+        help="partition the module for the N ranks of its shard.grid and run all of them in this process",
+    )
+    parser.add_argument(
+        "--allow-gather",
+        action="store_true",
+        help="with --ranks: gather the operands of ops that cannot be split as asked",
+    )
     _add_arrays(parser)
     _add_watching(parser)
     parser.add_argument(
@@ -129,6 +140,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--level and --pipeline exclude each other")
     if parsed.compile_only and (unused := _of_runs(parsed)):
         parser.error(f"--compile-only runs nothing, found {', '.join(unused)}")
+    if parsed.ranks is None and parsed.allow_gather:
+        parser.error("--allow-gather is for --ranks only")
+    if parsed.ranks is not None and (unused := _of_one_rank(parsed)):
+        parser.error(f"--ranks runs several programs once, found {', '.join(unused)}")
     if parsed.stats_format:
         parsed.stats = True
     parsed.stats_format = parsed.stats_format or "table"
@@ -141,6 +156,15 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _of_runs(parsed: argparse.Namespace) -> list[str]:
     """Returns the flags that are given and say something of a run."""
     names = ("time", "stats", "timeline", "memory_plan", "compare", "inputs", "input", "symbol", "output")
+    return _given(parsed, (*names, "ranks"))
+
+
+def _of_one_rank(parsed: argparse.Namespace) -> list[str]:
+    """Returns the flags that are given and say something of one program."""
+    return _given(parsed, ("pipeline", "time", "stats", "memory_plan", "dump_dir", "tuning", "compile_only"))
+
+
+def _given(parsed: argparse.Namespace, names: Sequence[str]) -> list[str]:
     given = [name for name in names if getattr(parsed, name) not in (None, False, [])]
     return [f"--{name.replace('_', '-')}" for name in given]
 

@@ -1,0 +1,143 @@
+"""Runs the programs of all ranks of a module in this process: what they give together is what one would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, ModuleOp
+
+from ..backends.interface import Backend
+from ..dialects.modules.entry import Entry, find_entry, keep_only
+from ..dialects.sharding import Mesh, Sharding, argument_shardings
+from ..errors import RankError, TenonError
+from ..runtime.collectives.local_ranks import run_ranks
+from ..runtime.collectives.local_world import LocalWorld
+from ..semantics.numpy_types import Array
+from .compile import compile
+from .partitioning import RankProgram, partition
+
+
+@dataclass(frozen=True)
+class AllRanks:
+    """The programs of all ranks, and how what each takes and gives is a part of the whole."""
+
+    mesh: Mesh
+    programs: Sequence[RankProgram]
+
+    def parts(self, rank: int, arguments: Sequence[Any]) -> list[Any]:
+        """Returns what a rank has of the arguments of the whole program."""
+        function = self.programs[rank].function
+        return [
+            whole if sharding is None or isinstance(type, IndexType) else self._part(whole, sharding, rank)
+            for whole, sharding, type in zip(
+                arguments, argument_shardings(function), function.function_type.inputs, strict=True
+            )
+        ]
+
+    def _part(self, whole: Array, sharding: Sharding, rank: int) -> Array:
+        box = sharding.local_box(self.mesh, np.shape(whole), rank)
+        return np.ascontiguousarray(whole[tuple(slice(begin, end) for begin, end in box)])
+
+    def wholes(self, results: Sequence[Sequence[Array]]) -> list[Array]:
+        """
+        Returns the whole results, of those of all ranks.
+
+        Raises:
+            RankError: two ranks that have the same part of a result have different values of it.
+        """
+        return [self._whole(number, parts) for number, parts in enumerate(zip(*results, strict=True))]
+
+    def _whole(self, number: int, parts: Sequence[Array]) -> Array:
+        sharding = self.programs[0].result_shardings[number]
+        if sharding is None:
+            sharding = Sharding.whole(parts[0].ndim)
+        shape: list[int] = list(parts[0].shape)
+        for dim, axes in enumerate(sharding.split):
+            if axes:
+                # One rank for each part: those that lie at 0 along all other axes.
+                ranks = [
+                    rank
+                    for rank in range(self.mesh.size)
+                    if not any(
+                        place for axis, place in enumerate(self.mesh.coordinates(rank)) if axis not in axes
+                    )
+                ]
+                shape[dim] = sum(parts[rank].shape[dim] for rank in ranks)
+        whole: Array = np.empty(shape, parts[0].dtype)
+        owners: dict[tuple[Any, ...], int] = {}
+        for rank, part in enumerate(parts):
+            box = sharding.local_box(self.mesh, shape, rank)
+            place = tuple(slice(begin, end) for begin, end in box)
+            owner = owners.setdefault(tuple(box), rank)
+            if owner == rank:
+                whole[place] = part
+            elif part.tobytes() != parts[owner].tobytes():
+                raise RankError(f"result {number} of rank {rank} is not that of rank {owner}", rank)
+        return whole
+
+    def run(
+        self,
+        arguments: Sequence[Any],
+        call: Callable[[LocalWorld, ModuleOp, Sequence[Any]], Sequence[Array]],
+    ) -> list[Array]:
+        """
+        Returns the results that all ranks give together, each a thread in which `call` runs its module.
+
+        Raises:
+            RankError: ranks wait for one another, begin different collectives, or disagree.
+            BaseException: what a rank raises.
+        """
+
+        def rank(number: int) -> Callable[[LocalWorld], Sequence[Array]]:
+            own = self.parts(number, arguments)
+            return lambda world: call(world, self.programs[number].module, own)
+
+        return self.wholes(run_ranks([rank(number) for number in range(self.mesh.size)]))
+
+
+def partitioned_for_all(module: ModuleOp, entry: Entry, allow_gather: bool = False) -> AllRanks:
+    """
+    Returns the programs of all ranks of one function of a module, which stays as it is.
+
+    Raises:
+        TenonError: the module has no grid, the function is no function of `graph` or uses tensor nodes, or an
+            op cannot be partitioned.
+    """
+    name = entry.sym_name.data
+    if not isinstance(entry, func.FuncOp):
+        raise TenonError(f"@{name}: a program at sched is that of one rank (hint: partition at graph)")
+    mesh = Mesh.of(module)
+    if mesh is None:
+        raise TenonError(f"@{name}: the module has no shard.grid that says what ranks there are")
+    own = module.clone()
+    keep_only(own, find_entry(own, name))
+    node = next((op for op in own.walk() if op.name == "graph.tnode"), None)
+    if node is not None:
+        raise TenonError(f"@{name}: {node.name}: the ranks of one process have no tensor nodes of their own")
+    return AllRanks(mesh, [partition(own, rank, allow_gather) for rank in range(mesh.size)])
+
+
+def compiled_call(
+    backend: str | Backend,
+    level: str | None,
+    callbacks: Mapping[str, Callable[..., Any]],
+    explains: bool = False,
+) -> Callable[[LocalWorld, ModuleOp, Sequence[Any]], Sequence[Array]]:
+    """
+    Returns what compiles the module of a rank for a backend and calls it once, as `AllRanks.run` wants. With
+    `explains` what `explain` says of rank 0 is printed: the others differ from it in extents only.
+    """
+
+    def call(world: LocalWorld, module: ModuleOp, arguments: Sequence[Any]) -> Sequence[Array]:
+        with compile(module, backend=backend, level=level, callbacks=callbacks, world=world) as executable:
+            if explains and world.rank == 0:
+                print(executable.explain(), end="")
+            results: Any = executable(*arguments)
+            listed: list[Array] = [*results] if isinstance(results, tuple) else [results]
+            return [np.array(each) for each in listed]
+
+    return call
