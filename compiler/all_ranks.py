@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp
 
 from ..backends.interface import Backend
+from ..backends.reference.execute import run_module
 from ..dialects.modules.entry import Entry, find_entry, keep_only
-from ..dialects.sharding import Mesh, Sharding, argument_shardings
+from ..dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
 from ..errors import RankError, TenonError
 from ..runtime.collectives.local_ranks import run_ranks
 from ..runtime.collectives.local_world import LocalWorld
@@ -27,6 +28,27 @@ class AllRanks:
 
     mesh: Mesh
     programs: Sequence[RankProgram]
+
+    @staticmethod
+    def of(modules: Sequence[ModuleOp], name: str) -> AllRanks:
+        """
+        Returns the programs `@name` of modules that partition-graph has just written, one for each rank.
+
+        Raises:
+            TenonError: the modules have no grid, or `@name` is no function of `graph`.
+        """
+        mesh = Mesh.of(modules[0])
+        functions = [find_entry(module, name) for module in modules]
+        if mesh is None or mesh.size != len(modules):
+            raise TenonError(f"@{name}: the module has no shard.grid of {len(modules)} ranks")
+        programs: list[RankProgram] = []
+        for module, function in zip(modules, functions, strict=True):
+            if not isinstance(function, func.FuncOp):
+                raise TenonError(f"@{name}: a program at sched is that of one rank")
+            # A copy: passes that run later replace the function, and what it says of its arguments.
+            own = function.clone()
+            programs.append(RankProgram(module, own, result_shardings(own)))
+        return AllRanks(mesh, programs)
 
     def parts(self, rank: int, arguments: Sequence[Any]) -> list[Any]:
         """Returns what a rank has of the arguments of the whole program."""
@@ -141,3 +163,25 @@ def compiled_call(
             return [np.array(each) for each in listed]
 
     return call
+
+
+def interpreted_ranks(
+    modules: Sequence[ModuleOp], name: str, callbacks: Mapping[str, Callable[..., Any]]
+) -> Callable[[Sequence[ModuleOp], Sequence[Array]], Sequence[Array]]:
+    """
+    Returns what interprets the programs `@name` of all ranks, as partition-graph has just written them or as
+    passes that came after it have left them, and gives their results as those of the whole program.
+
+    Raises:
+        TenonError: the modules are not the programs of all ranks of a grid.
+    """
+    ranks = AllRanks.of(modules, name)
+
+    def run(current: Sequence[ModuleOp], inputs: Sequence[Array]) -> Sequence[Array]:
+        def call(world: LocalWorld, module: ModuleOp, arguments: Sequence[Any]) -> Sequence[Array]:
+            return run_module(module, name, arguments, callbacks=callbacks, world=world)
+
+        programs = [replace(one, module=module) for one, module in zip(ranks.programs, current, strict=True)]
+        return AllRanks(ranks.mesh, programs).run(inputs, call)
+
+    return run

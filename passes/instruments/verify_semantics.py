@@ -15,6 +15,7 @@ from ...dialects.dims.expressions import DimSymbol
 from ...dialects.graph import dims_of
 from ...dialects.modules.entry import find_entry
 from ...errors import TenonError
+from .all_rank_modules import AllRankModules, ExecuteRanks
 from .interface import PassInstrument
 from .random_inputs import random_inputs
 from .random_state import RandomState, random_state
@@ -70,6 +71,9 @@ class VerifySemantics(PassInstrument):
     `origin(module, name, inputs, nodes, merge, symbols, result, index)` says where an element of a result, or
     of a node, comes from, in lines; the error has them for the first element that is wrong.
 
+    Where a pass writes the program of one rank, those of all others are written too, and go through the
+    passes that follow: `ranks(modules, name)` is asked then for what runs them all.
+
     Integers and booleans agree exactly; floats agree up to a relative error (a NaN with any NaN), because
     lowering fixes the order of reductions that `graph` leaves open.
     """
@@ -77,6 +81,7 @@ class VerifySemantics(PassInstrument):
     execute: Callable[[ModuleOp, str, Arrays, dict[str, Array], Array | None, Mapping[str, int]], Arrays]
     seeds: Sequence[int] = (0,)
     origin: _Origin | None = None
+    ranks: Callable[[Sequence[ModuleOp], str], ExecuteRanks] | None = None
     wants_changed: bool = field(default=True, init=False)
     _expected: dict[tuple[str, int], _Outcome] = field(
         default_factory=dict[tuple[str, int], "_Outcome"], init=False
@@ -86,9 +91,11 @@ class VerifySemantics(PassInstrument):
     )
     _dims: dict[str, DimSymbol] = field(default_factory=dict[str, DimSymbol], init=False)
     _types: dict[str, FunctionType] = field(default_factory=dict[str, FunctionType], init=False)
+    _all: AllRankModules = field(default_factory=AllRankModules, init=False)
 
     def before_pipeline(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         self._types = public_functions(module)
+        self._all = AllRankModules()
         self._dims = dims_of(module)
         self._states = {
             (name, seed): random_state(module, find_entry(module, name), seed)
@@ -97,7 +104,14 @@ class VerifySemantics(PassInstrument):
         }
         self._expected = {key: self._run(module, *key) for key in self._states}
 
+    def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+        if self.ranks is not None:
+            self._all.before(pass_, module)
+
     def after(self, pass_: ModulePass, module: ModuleOp, changed: bool | None) -> None:
+        if self.ranks is not None and self._all.after(pass_, module):
+            self._check_ranks(pass_, module)
+            return
         if changed is False:
             return
         found_types = public_functions(module)
@@ -123,6 +137,28 @@ class VerifySemantics(PassInstrument):
                     f"(inputs from seed {seed})",
                     pass_,
                     self._details(module, name, seed, difference),
+                )
+
+    def _check_ranks(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Runs the programs of all ranks."""
+        assert self.ranks is not None, "nothing runs the programs of ranks"
+        modules = self._all.modules(module)
+        for (name, seed), expected in self._expected.items():
+            run = self._all.running.get(name)
+            if run is None:
+                run = self._all.running[name] = self.ranks(modules, name)
+            try:
+                results = run(modules, random_inputs(self._types[name], seed, self._dims))
+            except TenonError as error:
+                raise SemanticsError(
+                    f"pass `{pass_}`: the ranks of @{name} do not run: {error} (inputs from seed {seed})",
+                    pass_,
+                ) from error
+            if difference := _first_difference(expected, _Outcome(results, expected.nodes)):
+                raise SemanticsError(
+                    f"pass `{pass_}`: changed what the ranks of @{name} compute: {difference.text} "
+                    f"(inputs from seed {seed})",
+                    pass_,
                 )
 
     def _details(self, module: ModuleOp, name: str, seed: int, difference: _Difference) -> Sequence[str]:

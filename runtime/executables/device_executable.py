@@ -87,7 +87,8 @@ class DeviceExecutable(Executable):
         self._backend = backend
         self._driver = backend.driver
         self._artifact = artifact
-        self._track = Track(backend.name, backend.device.name)
+        device = backend.device.name
+        self._track = Track(backend.name, device if world is None else f"{device}, rank {world.rank}")
         self._slabs: list[Slab] = []
         self._running = RunningCalls()
         self._bound: list[DirectProgram | RunningCalls] = [self._running]

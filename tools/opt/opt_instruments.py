@@ -76,7 +76,10 @@ def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str
 def _verify_semantics(n_seeds: int, callbacks: HostFunctions) -> PassInstrument:
     from ...backends.reference.element_origin import element_origin
     from ...backends.reference.execute import run_module
+    from ...compiler.all_ranks import interpreted_ranks
     from ...passes.instruments.verify_semantics import VerifySemantics
 
     execute = partial(run_module, callbacks=callbacks)
-    return VerifySemantics(execute, range(n_seeds), partial(element_origin, callbacks=callbacks))
+    origin = partial(element_origin, callbacks=callbacks)
+    ranks = partial(interpreted_ranks, callbacks=callbacks)
+    return VerifySemantics(execute, range(n_seeds), origin, ranks)

@@ -1,18 +1,29 @@
 """The programs of all ranks in one process, at every level, against the whole program."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tenon
-from tenon.compiler.all_ranks import AllRanks, compiled_call, partitioned_for_all
+from tenon.backends.reference.execute import run_module
+from tenon.compiler.all_ranks import AllRanks, compiled_call, interpreted_ranks, partitioned_for_all
+from tenon.dialects import context, graph
 from tenon.dialects.collective import Collective
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import RankError, TenonError
+from tenon.passes.graph.decompose_composites import DecomposeCompositesPass
+from tenon.passes.instruments.verify_semantics import SemanticsError, VerifySemantics
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.sharding.partition_graph import PartitionGraphPass
+from tenon.passes.sharding.propagate_sharding import PropagateShardingPass
 from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.semantics.numpy_types import Array
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 SOFTMAX = """
   shard.grid @mesh(shape = 2x2) {axis_names = ["x", "y"]}
@@ -168,3 +179,61 @@ def test_bytes_that_are_sent_are_the_fewest_of_any_algorithm():
     assert sent("collective_permute", [8], [8], pairs=((1, 2),), rank=1) == 32
     assert sent("collective_permute", [8], [8], pairs=((1, 2),), rank=0) == 0
     assert sent("collective_permute", [8], [8], pairs=((1, 1),), rank=1) == 0
+
+
+@dataclass(frozen=True)
+class SpoilPass(ModulePass):
+    """Changes what is summed on all ranks, or leaves a sum out on one of them."""
+
+    name = "spoil"
+    rank: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for sum in [each for each in op.walk() if isinstance(each, graph.AllReduceOp)]:
+            if self.rank is None:
+                sum.properties["kind"] = graph.ReduceKindAttr(graph.ReduceKind.MIN)
+            elif graph.rank_around(sum) == self.rank:
+                sum.result.replace_all_uses_with(sum.source)
+                sum.detach()
+                sum.erase()
+
+
+@pytest.mark.parametrize(
+    ("rank", "message"),
+    [
+        (None, "pass `spoil.*`: changed what the ranks of @f compute: output 0 at"),
+        (
+            2,
+            r"pass `spoil.*`: the ranks of @f do not run: rank 3 waits for .* and rank 2 has",
+        ),
+        (
+            0,
+            r"pass `spoil.*`: the ranks of @f do not run: rank 1 waits for .* and rank 0 has",
+        ),
+    ],
+)
+def test_a_pass_that_is_wrong_on_any_rank_is_found(rank: int | None, message: str):
+    module = parse_module(SOFTMAX, "a.mlir")
+    execute = VerifySemantics(run_module, (0,), None, partial(interpreted_ranks, callbacks={}))
+    passes = (DecomposeCompositesPass(), PropagateShardingPass(), PartitionGraphPass(0))
+    PassManager(passes, [execute]).run(context(), module.clone())
+    with pytest.raises(SemanticsError, match=message):
+        PassManager((*passes, SpoilPass(rank)), [execute]).run(context(), module)
+
+
+def test_a_timeline_has_a_row_for_each_rank():
+    _, ranks = programs(SOFTMAX)
+    with tenon.record_timeline() as timeline:
+        ranks.run([np.zeros((5, 7), np.float32)], compiled_call("llvm", None, {}))
+    rows: dict[str, list[str]] = {}
+    for span in timeline.spans:
+        if "graph.all_reduce" in span.name:
+            rows.setdefault(span.track.thread, []).append(span.name)
+    assert len(rows) == 4 and all(name.endswith(f"rank {rank}") for rank, name in enumerate(sorted(rows)))
+    for names in rows.values():
+        assert names == [
+            "begin graph.all_reduce max on channel 1",
+            "await graph.all_reduce max on channel 1",
+            "begin graph.all_reduce add on channel 2",
+            "await graph.all_reduce add on channel 2",
+        ]
