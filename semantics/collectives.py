@@ -70,11 +70,6 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
     )
 
 
-def joined(arrays: Sequence[Array]) -> Array:
-    """Returns the elements of several arrays of one dtype as one: what a bundle of collectives exchanges."""
-    return np.concatenate([array.reshape(-1) for array in arrays])
-
-
 def combined(
     collective: Collective,
     operands: Sequence[Array],

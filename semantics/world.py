@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import numpy as np
+
+from ..dialects.collective import Collective
 from ..errors import RankError
-from .collectives import Collective
 from .numpy_types import Array
 
 
@@ -57,6 +59,11 @@ class World(Protocol):
             RankError: the ranks have not the same digest of `what`; the error names those that differ.
         """
         ...
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """Returns the elements of several arrays of one dtype as one: what a bundle of collectives exchanges."""
+    return np.concatenate([array.reshape(-1) for array in arrays])
 
 
 def check_world(collectives: Iterable[Collective], world: World | None) -> None:

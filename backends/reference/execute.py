@@ -34,11 +34,11 @@ from ...dialects.modules.hazards import Item, accessed_buffers, aliased_write, a
 from ...dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
-from ...semantics.collectives import collective_of, joined
+from ...semantics.collectives import collective_of
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
-from ...semantics.world import Request, World, check_world
+from ...semantics.world import Request, World, check_world, joined
 from .dependency_check import check_dependencies
 from .element_watch import element_watch
 from .graph import run_graph

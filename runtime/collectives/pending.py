@@ -9,9 +9,8 @@ import numpy as np
 
 from ...dialects.collective import Collective
 from ...errors import RankError
-from ...semantics.collectives import joined
 from ...semantics.numpy_types import Array
-from ...semantics.world import Request, World
+from ...semantics.world import Request, World, joined
 
 
 @dataclass(frozen=True, slots=True)
