@@ -29,6 +29,8 @@ _MOST_TEXT = 256
 
 _POLL_SECONDS = 0.005
 
+_FLUSH_SECONDS = 0.2
+
 
 class RankEnds:
     """
@@ -62,6 +64,8 @@ class RankEnds:
         self._mark()
         sys.stdout.flush()
         os.write(2, f"tenon: {reason}\n".encode())
+        # Launchers drop what they have not read yet when ranks abort.
+        time.sleep(_FLUSH_SECONDS)
         self.mpi.COMM_WORLD.Abort(1)
 
     def look(self) -> None:
