@@ -21,6 +21,7 @@ from .errors import (
     MemoryModeError,
     MissingExtraError,
     OutOfMemoryError,
+    RankError,
     RoutineError,
     TenonError,
     TracingError,
@@ -44,12 +45,18 @@ if TYPE_CHECKING:
     from .frontends.jit.dims import Dim
     from .frontends.jit.jit import clear_caches, jit
     from .frontends.onnx.imported import from_onnx
+    from .frontends.sharding.checkpoints import load_checkpoint, save_checkpoint
+    from .frontends.sharding.mesh import Mesh
+    from .frontends.sharding.placing import gather, reshard, shard, shard_from
+    from .frontends.sharding.sharded_array import ShardedArray
+    from .frontends.sharding.sharding import Sharding, sharding
     from .frontends.stablehlo.jax_compile import jax_compile
     from .frontends.stablehlo.jax_export import from_jax
     from .frontends.stablehlo.text import from_stablehlo
     from .frontends.torch.exported import from_torch
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
+    from .runtime.collectives.worlds import run_ranks
     from .runtime.executables.device_array import DeviceArray
     from .runtime.executables.executable import Executable
     from .runtime.nodes.tensor_node import TensorNode
@@ -83,15 +90,19 @@ __all__ = [
     "Exported",
     "KernelCompileError",
     "MemoryModeError",
+    "Mesh",
     "MissingExtraError",
     "OptimizeContext",
     "OutOfMemoryError",
     "PassManager",
     "Platform",
+    "RankError",
     "Routine",
     "RoutineError",
     "Schedule",
     "ShapeDtype",
+    "ShardedArray",
+    "Sharding",
     "Stream",
     "TenonError",
     "TensorNode",
@@ -111,10 +122,12 @@ __all__ = [
     "from_onnx",
     "from_stablehlo",
     "from_torch",
+    "gather",
     "get_num_threads",
     "jax_compile",
     "jit",
     "load",
+    "load_checkpoint",
     "num_threads",
     "open_platform",
     "parse_module",
@@ -124,8 +137,14 @@ __all__ = [
     "register_op",
     "register_pass",
     "register_tree",
+    "reshard",
+    "run_ranks",
+    "save_checkpoint",
     "scan",
     "set_num_threads",
+    "shard",
+    "shard_from",
+    "sharding",
     "switch",
     "tune",
     "verify_module",
@@ -186,6 +205,17 @@ _WHEN_ASKED_FOR = {
     "register_op": "compiler.custom",
     "register_pass": "compiler.custom",
     "set_num_threads": "backends.llvm.threads",
+    "Mesh": "frontends.sharding.mesh",
+    "Sharding": "frontends.sharding.sharding",
+    "sharding": "frontends.sharding.sharding",
+    "ShardedArray": "frontends.sharding.sharded_array",
+    "shard": "frontends.sharding.placing",
+    "shard_from": "frontends.sharding.placing",
+    "gather": "frontends.sharding.placing",
+    "reshard": "frontends.sharding.placing",
+    "save_checkpoint": "frontends.sharding.checkpoints",
+    "load_checkpoint": "frontends.sharding.checkpoints",
+    "run_ranks": "runtime.collectives.worlds",
 }
 """Imported when first used, as it takes some time."""
 

@@ -1,16 +1,16 @@
-"""A collective of MPI that has begun."""
+"""Collectives of MPI that have begun."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from ...errors import RankError
-
-if TYPE_CHECKING:
-    from .mpi_world import MpiWorld
+from .rank_ends import RankEnds
 
 _YIELDS = 200
 """How often a waiting rank only lets others run before it sleeps: short messages are there by then."""
@@ -24,6 +24,13 @@ _TELL_SECONDS = 1.0
 """After how long it tells them what it waits for."""
 
 
+_REMEMBERED = 256
+"""How many collectives that have begun a rank can still name."""
+
+_PROGRESS_SECONDS = 100e-6
+"""How often messages get on while kernels run."""
+
+
 class MpiRequest:
     """
     Owned by who began it, who must wait for it once. It holds on to the memory that MPI reads and writes.
@@ -32,7 +39,7 @@ class MpiRequest:
 
     def __init__(
         self,
-        world: MpiWorld,
+        owner: PendingRequests,
         number: int,
         what: str,
         ranks: Sequence[int],
@@ -40,7 +47,7 @@ class MpiRequest:
         finish: Callable[[], None] | None,
         kept: object,
     ) -> None:
-        self.world = world
+        self.owner = owner
         self.number = number
         self.what = what
         self.ranks = ranks
@@ -54,9 +61,9 @@ class MpiRequest:
         with self._lock:
             try:
                 self._handles = [handle for handle in self._handles if not handle.Test()]
-            except self.world.mpi.Exception as error:
+            except self.owner.mpi.Exception as error:
                 text = " ".join(str(error).split())
-                raise RankError(f"rank {self.world.rank}: {self.what}: {text}") from None
+                raise RankError(f"rank {self.owner.ends.rank}: {self.what}: {text}") from None
             return not self._handles
 
     def wait(self) -> None:
@@ -66,18 +73,18 @@ class MpiRequest:
         Raises:
             RankError: a rank that it needs has ended or waits for another collective, or the time is over.
         """
-        world = self.world
+        owner = self.owner
         if not self.test():
-            with world.waiting():
+            with owner.waiting():
                 self._wait()
-        world.forget(self)
+        owner.forget(self)
         if self._finish is not None:
             self._finish()
             self._finish = None
         self._kept = None
 
     def _wait(self) -> None:
-        ends, began = self.world.ends, time.monotonic()
+        ends, began = self.owner.ends, time.monotonic()
         looked, has_told, tries, pause = began, False, 0, _FIRST_SLEEP
         while not self.test():
             tries += 1
@@ -94,24 +101,94 @@ class MpiRequest:
             if now - began > _TELL_SECONDS and not has_told:
                 has_told = True
                 ends.tell(self.number, self.what)
-            if now - began > self.world.timeout_seconds:
+            if now - began > self.owner.timeout_seconds:
                 ranks = ", ".join(map(str, self.ranks))
                 raise RankError(
-                    f"rank {self.world.rank}: waited {self.world.timeout_seconds:g} s for {self.what} of "
-                    f"ranks {ranks} (hint: TENON_RANK_TIMEOUT is the limit in seconds)"
+                    f"rank {self.owner.ends.rank}: waited {self.owner.timeout_seconds:g} s for {self.what} "
+                    f"of ranks {ranks} (hint: TENON_RANK_TIMEOUT is the limit in seconds)"
                 )
 
     def _check_others(self) -> None:
         """Raises RankError where a rank of the group will not take part."""
         for rank in self.ranks:
-            begun = self.world.ends.ended.get(rank)
+            begun = self.owner.ends.ended.get(rank)
             if begun is not None and begun <= self.number and not self.test():
                 raise RankError(
-                    f"rank {rank} has ended, and rank {self.world.rank} waits with it for {self.what}"
+                    f"rank {rank} has ended, and rank {self.owner.ends.rank} waits with it for {self.what}"
                 )
-            number, what = self.world.ends.waiting.get(rank, (-1, ""))
-            own = self.world.begun_as(number)
+            number, what = self.owner.ends.waiting.get(rank, (-1, ""))
+            own = self.owner.begun_as(number)
             if own is not None and own != what:
                 raise RankError(
-                    f"rank {rank} waits for {what}, and rank {self.world.rank} has begun {own} instead"
+                    f"rank {rank} waits for {what}, and rank {self.owner.ends.rank} has begun {own} instead"
                 )
+
+
+class PendingRequests:
+    """
+    The collectives of one process that have begun. One thread begins them; a thread of its own lets MPI get
+    on while there are some.
+    """
+
+    def __init__(self, mpi: Any, ends: RankEnds, timeout_seconds: float) -> None:
+        self.mpi = mpi
+        self.ends = ends
+        self.timeout_seconds = timeout_seconds
+        self._begun: deque[str] = deque(maxlen=_REMEMBERED)
+        self._pending: list[MpiRequest] = []
+        self._changed = threading.Condition()
+        self._n_waiting = 0
+        self._progress: threading.Thread | None = None
+
+    def begun_as(self, number: int) -> str | None:
+        """Returns what the collective of a number is on this rank, None where it is not known."""
+        place = number - (self.ends.begun - len(self._begun))
+        return self._begun[place] if 0 <= place < len(self._begun) else None
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """While a thread waits it lets MPI get on by itself."""
+        self._n_waiting += 1
+        try:
+            yield
+        finally:
+            self._n_waiting -= 1
+
+    def forget(self, request: MpiRequest) -> None:
+        """Takes a request that is done from those that are looked after."""
+        with self._changed:
+            if request in self._pending:
+                self._pending.remove(request)
+
+    def added(
+        self,
+        what: str,
+        ranks: Sequence[int],
+        handles: Sequence[Any],
+        finish: Callable[[], None] | None,
+        kept: object,
+    ) -> MpiRequest:
+        """Returns a request that has begun; another thread lets MPI get on with it from now on."""
+        request = MpiRequest(self, self.ends.begun, what, ranks, handles, finish, kept)
+        self._begun.append(what)
+        self.ends.begun += 1
+        if handles:
+            with self._changed:
+                self._pending.append(request)
+                self._changed.notify()
+            if self._progress is None:
+                self._progress = threading.Thread(target=self._get_on, name="tenon-progress", daemon=True)
+                self._progress.start()
+        return request
+
+    def _get_on(self) -> None:
+        while True:
+            with self._changed:
+                while not self._pending or self.ends.is_leaving:
+                    self._changed.wait()
+                pending = list(self._pending)
+            if not self._n_waiting:
+                for request in pending:
+                    if request.test():
+                        self.forget(request)
+            time.sleep(_PROGRESS_SECONDS)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from math import prod
 from typing import Any
 
@@ -19,18 +15,12 @@ from ...errors import RankError, TenonError
 from ...semantics.collectives import Collective
 from .mpi_collectives import begin_collective
 from .mpi_library import start_mpi
-from .mpi_request import MpiRequest
+from .mpi_request import MpiRequest, PendingRequests
 from .mpi_types import Array, MpiTypes
 from .rank_ends import RankEnds
 
 DEFAULT_TIMEOUT_SECONDS = 300.0
 """How long a rank waits for a collective: others may have more to do."""
-
-_REMEMBERED = 256
-"""How many collectives that have begun a rank can still name."""
-
-_PROGRESS_SECONDS = 100e-6
-"""How often messages get on while kernels run."""
 
 
 class MpiWorld:
@@ -45,15 +35,10 @@ class MpiWorld:
         self.ends = RankEnds(mpi)
         self.rank = self.ends.rank
         self.size = self.ends.size
-        self.timeout_seconds = timeout_seconds
         self.comm = mpi.COMM_WORLD.Dup()
         self.types = MpiTypes(mpi)
         self._groups: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Any, tuple[int, ...]]] = {}
-        self._begun: deque[str] = deque(maxlen=_REMEMBERED)
-        self._pending: list[MpiRequest] = []
-        self._changed = threading.Condition()
-        self._n_waiting = 0
-        self._progress: threading.Thread | None = None
+        self.pending = PendingRequests(mpi, self.ends, timeout_seconds)
 
     def begin(self, collective: Collective, operand: Array, result: Array) -> MpiRequest:
         """
@@ -71,7 +56,7 @@ class MpiWorld:
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)
         where = f" ({collective.where})" if collective.where else ""
         what = f"{collective}{where}"
-        return self._added(what, ranks, handles, finish, (operand, result, kept))
+        return self.pending.added(what, ranks, handles, finish, (operand, result, kept))
 
     def check_same(self, digest: bytes, what: str) -> None:
         """
@@ -80,68 +65,15 @@ class MpiWorld:
         Raises:
             RankError: ranks have another digest than rank 0, or do something else.
         """
-        own = np.frombuffer(digest, np.uint8)
+        # Of one length, whatever the digests are.
+        own = np.frombuffer(sha256(digest).digest(), np.uint8)
         found = np.empty((self.size, len(own)), np.uint8)
         handle = self.comm.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
-        self._added(f"the comparison of {what}", range(self.size), [handle], None, (own, found)).wait()
+        self.pending.added(f"the others' {what}", range(self.size), [handle], None, (own, found)).wait()
         differing = [rank for rank in range(self.size) if not np.array_equal(found[rank], found[0])]
         if differing:
             ranks = ", ".join(map(str, differing))
-            raise RankError(
-                f"rank {differing[0]}: {what} is another one than that of rank 0 (ranks that differ: {ranks})"
-            )
-
-    def begun_as(self, number: int) -> str | None:
-        """Returns what the collective of a number is on this rank, None where it is not known."""
-        place = number - (self.ends.begun - len(self._begun))
-        return self._begun[place] if 0 <= place < len(self._begun) else None
-
-    @contextmanager
-    def waiting(self) -> Generator[None]:
-        """While a thread waits it lets MPI get on by itself."""
-        self._n_waiting += 1
-        try:
-            yield
-        finally:
-            self._n_waiting -= 1
-
-    def forget(self, request: MpiRequest) -> None:
-        """Takes a request that is done from those that are looked after."""
-        with self._changed:
-            if request in self._pending:
-                self._pending.remove(request)
-
-    def _added(
-        self,
-        what: str,
-        ranks: Sequence[int],
-        handles: Sequence[Any],
-        finish: Callable[[], None] | None,
-        kept: object,
-    ) -> MpiRequest:
-        request = MpiRequest(self, self.ends.begun, what, ranks, handles, finish, kept)
-        self._begun.append(what)
-        self.ends.begun += 1
-        if handles:
-            with self._changed:
-                self._pending.append(request)
-                self._changed.notify()
-            if self._progress is None:
-                self._progress = threading.Thread(target=self._get_on, name="tenon-progress", daemon=True)
-                self._progress.start()
-        return request
-
-    def _get_on(self) -> None:
-        while True:
-            with self._changed:
-                while not self._pending or self.ends.is_leaving:
-                    self._changed.wait()
-                pending = list(self._pending)
-            if not self._n_waiting:
-                for request in pending:
-                    if request.test():
-                        self.forget(request)
-            time.sleep(_PROGRESS_SECONDS)
+            raise RankError(f"the ranks differ in their {what}: {ranks} from rank 0", differing[0])
 
     def _group(self, grid: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         """Returns the communicator of the ranks that differ along `axes` only, and these ranks."""
@@ -151,7 +83,7 @@ class MpiWorld:
             # All meet here before the call that nothing can end.
             barrier = self.comm.Ibarrier()
             what = f"the groups along axes {list(axes)} of {list(grid)}"
-            self._added(what, range(self.size), [barrier], None, None).wait()
+            self.pending.added(what, range(self.size), [barrier], None, None).wait()
             comm = self.comm.Split(min(ranks), ranks.index(self.rank))
             found = self._groups[grid, axes] = comm, ranks
         return found

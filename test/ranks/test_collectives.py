@@ -17,6 +17,11 @@ def test_every_collective_is_what_it_means(passes: Callable[..., None], ranks: i
     passes(ranks, "every_collective.py")
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_mpi_does_what_every_world_must(passes: Callable[..., None], ranks: int):
+    passes(ranks, "contract.py")
+
+
 @pytest.mark.parametrize(
     ("what", "message"),
     [
@@ -27,12 +32,18 @@ def test_every_collective_is_what_it_means(passes: Callable[..., None], ranks: i
             r"RankError: rank 2 has ended, and rank [01] waits with it for graph\.all_reduce add on "
             r"channel 2 \(program\.py:7:3\)",
         ),
-        (
-            "differs",
-            r"RankError: rank 2: the program of f is another one than that of rank 0 "
-            r"\(ranks that differ: 2\)",
-        ),
+        ("differs", r"RankError: the ranks differ in their program @f: 2 from rank 0$"),
         ("other", r"RankError: rank \d waits for .*, and rank \d has begun .* instead"),
+        (
+            "mesh",
+            r"TenonError: Mesh: rank \d: a mesh of shape \(4,\) has 4 ranks, and the world has 3 "
+            r"\(hint: mpiexec -n 4\)",
+        ),
+        (
+            "extent",
+            r"TenonError: shard: rank \d: dim 0 of the array has extent 2, which 3 parts of axes x do "
+            r"not share",
+        ),
     ],
 )
 def test_what_goes_wrong_on_a_rank_ends_all_with_a_line_that_names_it(mpiexec: Run, what: str, message: str):

@@ -6,6 +6,7 @@ import sys
 import time
 
 import numpy as np
+import tenon
 from tenon.runtime.collectives.mpi_world import mpi_world
 from tenon.semantics.collectives import Collective
 
@@ -40,12 +41,17 @@ match what:
             sys.exit(0)
         reduce(2)
     case "differs":
-        world.check_same(bytes([is_last]) * 32, "the program of f")
+        world.check_same(bytes([is_last]) * 32, "program @f")
     case "other":
         reduce(3 if is_last else 2)
         reduce(4)
-        world.check_same(bytes(32), "the program of f") if is_last else reduce(5)
+        world.check_same(bytes(32), "program @f") if is_last else reduce(5)
     case "waits":
         if is_last:
             time.sleep(30)
         reduce(2)
+    case "mesh":
+        tenon.Mesh((world.size + 1,), ("x",))
+    case "extent":
+        mesh = tenon.Mesh((world.size,), ("x",))
+        tenon.shard(np.ones(world.size - 1, np.float32), tenon.sharding(mesh, "x"))

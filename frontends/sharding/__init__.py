@@ -1,0 +1,1 @@
+"""Arrays that are spread over the ranks of a mesh."""

@@ -1,0 +1,101 @@
+"""Giving an array another sharding: who sends which part of it to whom."""
+
+from __future__ import annotations
+
+from bisect import bisect
+
+import numpy as np
+
+from ...semantics.collectives import Collective
+from ...semantics.world import Request
+from ..arrays.concrete import NumpyArray
+from .sharding import Box, Sharding
+
+CHANNEL = 0
+"""The channel of what no program asks for; programs number theirs from 1."""
+
+
+def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local: NumpyArray) -> NumpyArray:
+    """
+    Returns what this rank has of an array by `target`, of what it has of it by `source`. A rank sends to
+    another only what that lacks, and what several have one of them sends.
+
+    In round k rank r sends to rank r + k, so that all send and receive at once; all rounds are begun before
+    the first is awaited.
+
+    Raises:
+        RankError: another rank has ended, or failed.
+    """
+    mesh, size = target.mesh, target.mesh.size
+    sources = [source.box(shape, rank) for rank in range(size)]
+    targets = [target.box(shape, rank) for rank in range(size)]
+    result = np.empty(target.local_shape(shape), local.dtype)
+    mine, wanted = sources[mesh.rank], targets[mesh.rank]
+    _copy(result, wanted, local, mine, _common(mine, wanted))
+    senders = _senders(sources, targets)
+    begun: list[tuple[Request, Box, NumpyArray, bool]] = []
+    for distance in range(1, size):
+        pairs = tuple(
+            (rank, (rank + distance) % size)
+            for rank in range(size)
+            if (rank, (rank + distance) % size) in senders
+        )
+        if not pairs:
+            continue
+        to, of = (mesh.rank + distance) % size, (mesh.rank - distance) % size
+        sent, got = _common(mine, targets[to]), _common(sources[of], wanted)
+        receives = (of, mesh.rank) in pairs
+        operand = np.ascontiguousarray(local[_within(sent, mine)] if (mesh.rank, to) in pairs else local[:0])
+        buffer = np.empty(_extents(got) if receives else (0,), local.dtype)
+        collective = Collective(
+            "collective_permute", CHANNEL, mesh.shape, tuple(range(len(mesh.shape))), pairs=pairs
+        )
+        begun.append((mesh.world.begin(collective, operand, buffer), got, buffer, receives))
+    for request, box, buffer, receives in begun:
+        request.wait()
+        if receives:
+            result[_within(box, wanted)] = buffer
+    return result
+
+
+def _senders(sources: list[Box], targets: list[Box]) -> set[tuple[int, int]]:
+    """
+    Returns who sends to whom: of the ranks that have the same part, the one that comes next after the
+    receiver sends it, unless the receiver has it too.
+    """
+    size = len(sources)
+    owners: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    for rank, box in enumerate(sources):
+        owners.setdefault(tuple((each.start, each.stop) for each in box), []).append(rank)
+    pairs: set[tuple[int, int]] = set()
+    for ranks in owners.values():
+        part, having = sources[ranks[0]], set(ranks)
+        for receiver in range(size):
+            if receiver in having or not all(_extents(_common(part, targets[receiver]))):
+                continue
+            place = bisect(ranks, receiver) % len(ranks)
+            pairs.add((ranks[place], receiver))
+    return pairs
+
+
+def _common(left: Box, right: Box) -> Box:
+    starts = [max(one.start, other.start) for one, other in zip(left, right, strict=True)]
+    stops = [min(one.stop, other.stop) for one, other in zip(left, right, strict=True)]
+    return tuple(slice(start, max(start, stop)) for start, stop in zip(starts, stops, strict=True))
+
+
+def _extents(box: Box) -> tuple[int, ...]:
+    return tuple(each.stop - each.start for each in box)
+
+
+def _within(box: Box, around: Box) -> Box:
+    """Returns a box of the whole as one of a part."""
+    return tuple(
+        slice(each.start - outer.start, each.stop - outer.start)
+        for each, outer in zip(box, around, strict=True)
+    )
+
+
+def _copy(result: NumpyArray, wanted: Box, local: NumpyArray, mine: Box, box: Box) -> None:
+    if all(_extents(box)):
+        result[_within(box, wanted)] = local[_within(box, mine)]

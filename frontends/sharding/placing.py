@@ -1,0 +1,120 @@
+"""`shard`, `shard_from`, `gather`, `reshard`: arrays onto a mesh, from it, and to other places on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import Any, cast
+
+import numpy as np
+
+from ...errors import TenonError
+from ..arrays.aval import aval_of
+from ..arrays.concrete import ConcreteArray, as_concrete
+from .exchange import exchanged
+from .sharded_array import ShardedArray
+from .sharding import Box, Sharding
+
+
+def shard(array: Any, sharding: Sharding, /) -> ShardedArray:
+    """
+    Returns an array that all ranks have, or a file that all can read, as a sharded one: each rank takes its
+    part, and nothing is sent. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
+    scalar, or the path of an `.npy` file; of files a rank reads its part only. A sharded array is resharded.
+
+    Raises:
+        TypeError: it is no array, or the sharding is none.
+        TenonError: the array has too few dims or elements for the sharding, or the file is none of numpy's.
+        OSError: the file cannot be read.
+    """
+    _check(sharding, "shard")
+    if isinstance(array, ShardedArray):
+        return reshard(array, sharding)
+    if isinstance(array, str | PathLike):
+        array = _mapped(fspath(cast("str | PathLike[str]", array)))
+    if isinstance(array, np.memmap):
+        whole: Any = array.view(np.ndarray)
+    else:
+        whole = as_concrete(array).values
+    shape = tuple(whole.shape)
+    sharding.check(shape, "shard")
+    part = np.array(whole[sharding.box(shape)], dtype=whole.dtype.newbyteorder("="), order="C")
+    return _placed(part, shape, sharding)
+
+
+def shard_from(
+    function: Callable[[Box], Any], shape: Sequence[int], dtype: Any, sharding: Sharding
+) -> ShardedArray:
+    """
+    Returns the array whose elements at an index, a tuple of one slice for each dim, are `function(index)`,
+    which each rank calls for its part.
+
+        tenon.shard_from(lambda index: numpy.load(path, mmap_mode="r")[index], shape, "float32", sharding)
+
+    Raises:
+        TypeError: the function gives no array, or one of another dtype.
+        TenonError: it gives another shape, or the sharding does not fit.
+    """
+    _check(sharding, "shard_from")
+    extents = tuple(shape)
+    sharding.check(extents, "shard_from")
+    wanted, expected = np.dtype(dtype), sharding.local_shape(extents)
+    part = as_concrete(function(sharding.box(extents)), copy=True).values
+    if part.dtype != wanted:
+        raise TypeError(f"shard_from: the function gives {part.dtype}, expected {wanted}")
+    if part.shape != expected:
+        raise TenonError(f"shard_from: the function gives shape {part.shape}, expected {expected}")
+    return _placed(part, extents, sharding)
+
+
+def gather(array: ShardedArray, /) -> ConcreteArray:
+    """
+    Returns all of a sharded array, on every rank. All ranks must call it.
+
+    Raises:
+        TypeError: it is no sharded array.
+        RankError: another rank has ended, or failed.
+    """
+    if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"gather: {type(array).__name__} is no sharded array")
+    return reshard(array, Sharding(array.sharding.mesh, ())).local
+
+
+def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
+    """
+    Returns the same array with another sharding of the same mesh: ranks send one another what they lack. All
+    ranks must call it.
+
+    Raises:
+        TypeError: it is no sharded array, or the sharding is none.
+        TenonError: the sharding is of another world, or does not fit the array.
+        RankError: another rank has ended, or failed.
+    """
+    _check(sharding, "reshard")
+    if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"reshard: {type(array).__name__} is no sharded array")
+    if sharding.mesh.world is not array.sharding.mesh.world:
+        raise TenonError(f"reshard: {sharding.mesh} is of another world than {array.sharding.mesh}")
+    if sharding == array.sharding:
+        return array
+    sharding.check(array.shape, "reshard")
+    part = exchanged(array.shape, array.sharding, sharding, array.local.values)
+    return _placed(part, array.shape, sharding)
+
+
+def _placed(part: Any, shape: tuple[int, ...], sharding: Sharding) -> ShardedArray:
+    local = as_concrete(part)
+    return ShardedArray(aval_of(local.dtype, shape), sharding, local)
+
+
+def _check(sharding: object, who: str) -> None:
+    if not isinstance(sharding, Sharding):
+        raise TypeError(f"{who}: {sharding!r} is no sharding (hint: tenon.sharding(mesh, ...))")
+
+
+def _mapped(path: str) -> Any:
+    """Returns an `.npy` file as an array that is read where it is looked at."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise TenonError(f"shard: {path} cannot be mapped: {' '.join(str(error).split())}") from None
