@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from .frontends.torch.exported import from_torch
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
-    from .runtime.collectives.worlds import run_ranks
+    from .runtime.collectives.worlds import current_world, run_ranks
     from .runtime.executables.device_array import DeviceArray
     from .runtime.executables.executable import Executable
     from .runtime.nodes.tensor_node import TensorNode
@@ -113,6 +113,7 @@ __all__ = [
     "compile",
     "compile_many",
     "cond",
+    "current_world",
     "debug_print",
     "explain",
     "export",
@@ -215,6 +216,7 @@ _WHEN_ASKED_FOR = {
     "reshard": "frontends.sharding.placing",
     "save_checkpoint": "frontends.sharding.checkpoints",
     "load_checkpoint": "frontends.sharding.checkpoints",
+    "current_world": "runtime.collectives.worlds",
     "run_ranks": "runtime.collectives.worlds",
 }
 """Imported when first used, as it takes some time."""

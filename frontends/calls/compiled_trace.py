@@ -12,11 +12,11 @@ from ...compiler.compile import Executable, compile_own, compiled_here
 from ...compiler.source import Unseparated
 from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
-from ..arrays.aval import aval_of
+from ..arrays.aval import Aval, aval_of
 from ..arrays.concrete import ConcreteArray, NumpyArray
 from ..tracing.leaves import check_range, values_of
 from ..tracing.source_lines import frame_text, user_location, with_excerpt
-from ..tracing.trace import Captured, Trace, TracedArray
+from ..tracing.trace import Captured, Trace
 from .preparation import prepared
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
@@ -41,20 +41,24 @@ class CompiledTrace:
         "result_avals",
     )
 
-    def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
+    def __init__(
+        self, trace: Trace, result_avals: Sequence[Aval], module: ModuleOp | None = None, **options: Any
+    ) -> None:
+        """`module` takes the place of the one that was traced."""
         options["callbacks"] = trace.callbacks
         self.captured = trace.captured_arrays()
         frozen = [self.captured[number].values for number in trace.frozen]
+        module = module or trace.module
         self.preparation: Executable | None = None
         self.prepared: tuple[NumpyArray, ...] = ()
         if trace.frozen_arguments:
             assert not self.captured, "a trace of frozen arguments that captured arrays"
-            self.executable, self.preparation = _compile_apart(trace.module, True, **options)
+            self.executable, self.preparation = _compile_apart(module, True, **options)
         else:
-            self.executable, self.prepared = compile_with_frozen(trace.module, frozen, **options)
+            self.executable, self.prepared = compile_with_frozen(module, frozen, **options)
         self.captured = (*self.captured, *self.prepared)
         # Only traced arrays are weak: what a call gives has the dtype it has.
-        self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
+        self.result_avals = tuple([aval_of(aval.dtype, aval.shape) for aval in result_avals])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
         if len(trace.frozen) == len(trace.captured) > 0:
             self.captured = FixedValues(values_of_captured(self.captured))

@@ -16,6 +16,7 @@ from ..tracing.leaves import values_of
 from ..tracing.trace import Trace, TracedArray
 from .compiled_trace import CompiledTrace
 from .guards import Guard
+from .rank_program import Wrap, compiled_for_rank
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,12 +34,19 @@ class TracedCall:
         """The arrays of the result."""
         return [part for part in self.parts if isinstance(part, TracedArray)]
 
-    def compiled(self, guards: Sequence[Guard] = (), **options: Any) -> Version:
-        """Returns the program; where nothing is computed or printed there is none."""
-        is_needed = self.results or self.trace.has_effects
-        program = CompiledTrace(self.trace, self.results, **options) if is_needed else None
+    def compiled(self, guards: Sequence[Guard] = (), allow_gather: bool = False, **options: Any) -> Version:
+        """
+        Returns the program, that of this rank where it is one of several; where nothing is computed or
+        printed there is none. `allow_gather` is that of `jit`.
+        """
+        program: CompiledTrace | None = None
+        wrap: Wrap | None = None
+        if self.trace.mesh is not None:
+            program, wrap = compiled_for_rank(self.trace, self.results, allow_gather, **options)
+        elif self.results or self.trace.has_effects:
+            program = CompiledTrace(self.trace, [result.aval for result in self.results], **options)
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
-        return Version(program, self.structure, kept, tuple(guards), self.donated)
+        return Version(program, self.structure, kept, tuple(guards), self.donated, wrap)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +58,8 @@ class Version:
     parts: list[Any]
     guards: tuple[Guard, ...] = field(default=())
     donated: tuple[int, ...] = ()
+    wrap: Wrap | None = None
+    """What makes results of the arrays that the program gives, where these are parts."""
 
     def changed(self) -> Guard | None:
         """Returns a guard that does not hold any more, if there is one."""
@@ -78,7 +88,9 @@ class Version:
         assert self.program is not None, "finished: there is no program"
         return self._with_constants(self.program.arrays_of(results))
 
-    def _with_constants(self, results: Sequence[ConcreteArray]) -> Any:
+    def _with_constants(self, results: Sequence[Any]) -> Any:
+        if self.wrap is not None:
+            results = self.wrap(results)
         if self.structure is None:
             return results[0]
         found = iter(results)

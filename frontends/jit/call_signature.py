@@ -13,6 +13,8 @@ from ..arrays.aval import Aval, aval_of
 from ..arrays.concrete import ConcreteArray, is_frozen
 from ..arrays.static_key import static_key
 from ..arrays.tree import Node, flatten, paths, unflatten
+from ..sharding.sharded_array import ShardedArray
+from ..sharding.sharding import Sharding
 from ..tracing.leaves import aval_of_value
 from .dims import Dim, DynamicAxes
 
@@ -29,10 +31,13 @@ class CallSignature:
     static: tuple[tuple[str, Any, Any], ...] = field(default=())
     """The names, the keys and the values of static arguments."""
     parameters: tuple[str, ...] = field(default=())
+    shardings: tuple[Sharding | None, ...] = field(default=())
+    """How each array is split, where one is."""
 
     @property
     def key(self) -> Any:
-        return self.structure, self.avals, tuple([(name, key) for name, key, _ in self.static])
+        static = tuple([(name, key) for name, key, _ in self.static])
+        return self.structure, self.avals, static, self.shardings
 
     def paths(self) -> list[str]:
         """Returns how the function reaches each array: `x`, `params['w']`."""
@@ -132,7 +137,10 @@ class Parameters:
             names = [argument_path(path, self.names) for path in paths(structure)]
             self.dynamic.check_paths(names)
             avals = tuple([self.dynamic.aval(path, aval) for path, aval in zip(names, avals, strict=True)])
-        return CallSignature(structure, avals, tuple(static), self.names)
+        shardings: tuple[Sharding | None, ...] = ()
+        if any(leaf.__class__ is ShardedArray for leaf in leaves):
+            shardings = tuple([getattr(leaf, "sharding", None) for leaf in leaves])
+        return CallSignature(structure, avals, tuple(static), self.names, shardings)
 
     def arguments_of(self, signature: CallSignature, leaves: Iterable[Any]) -> Arguments:
         """Returns the arguments of the function itself, with `leaves` for the arrays."""
@@ -159,6 +167,8 @@ class Parameters:
             inside: list[Any] = []
             flatten(arguments[number] if number < len(arguments) else None, inside)
             for leaf in inside:
+                if isinstance(leaf, ShardedArray):
+                    leaf = leaf.local
                 if isinstance(leaf, ConcreteArray):
                     if given.count(id(leaf)) > 1:
                         raise ValueError(
@@ -187,7 +197,7 @@ class Parameters:
 
     def _aval(self, number: int, leaf: Any, structure: Node | None) -> Aval:
         kind: Any = leaf.__class__
-        if kind is ConcreteArray:
+        if kind is ConcreteArray or kind is ShardedArray:
             return leaf.aval
         if kind is np.ndarray and leaf.dtype in _USUAL:
             return aval_of(leaf.dtype, leaf.shape)

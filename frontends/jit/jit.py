@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakSet
 
 import numpy as np
+from xdsl.ir import Operation
 
 from ...dialects.dims.expressions import symbols_of
 from ...runtime.timeline import timeline
@@ -25,6 +26,9 @@ from ..calls.compiled_trace import DirectCall, values_of_captured
 from ..calls.dispatch import MOST_SIGNATURES, EagerFunction
 from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
+from ..sharding.annotations import annotate_arguments, mesh_of
+from ..sharding.program_digest import check_same_program
+from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
 from ..tracing.trace import Captured, Trace, TracedArray, current_trace
@@ -61,6 +65,7 @@ def jit(
     name: str | None = None,
     target: str | None = None,
     fastmath: str | Iterable[str] = (),
+    allow_gather: bool = False,
 ) -> Any:
     """
     Returns a function of arrays as a compiled one; without a function, a decorator.
@@ -80,6 +85,10 @@ def jit(
     text for the pass manager, `name` what the program is called, `target` the processor to make code for, as
     in `tenon.compile`. `fastmath` names the flags that all float ops of the function get: `reassoc`, `nnan`,
     `ninf`, `nsz`, `arcp`, `contract` and `afn`, which are LLVM's, or `fast` for all of them.
+
+    Of sharded arguments the program is one of all ranks of their mesh, and so are the results; all ranks must
+    call it. An op that cannot be split as its operands are is an error, or with `allow_gather` these are
+    gathered. See docs/sharding.md.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 
@@ -103,6 +112,7 @@ def jit(
             name=name,
             target=target,
             fastmath=fastmath,
+            allow_gather=allow_gather,
         )
 
     return made if function is None else made(function)
@@ -152,6 +162,7 @@ class Jitted(_HasPrograms):
         name: str | None,
         target: str | None,
         fastmath: str | Iterable[str],
+        allow_gather: bool,
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit: {function!r} is not a function")
@@ -166,6 +177,7 @@ class Jitted(_HasPrograms):
         functools.update_wrapper(self, function)
         self.function: Callable[..., Any] = function
         self.options: dict[str, Any] = {"backend": backend, "pipeline": pipeline, "target": target}
+        self.options["allow_gather"] = allow_gather
         self.fastmath = fastmath_flags(fastmath)
         self.parameters = Parameters(
             function, self.name, static_argnums, static_argnames, donate_argnums, dynamic
@@ -261,7 +273,8 @@ class Jitted(_HasPrograms):
 
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
-        trace = Trace(self.name, self.parameters.dynamic.ops(), self.fastmath)
+        trace = Trace(self.name, self.declarations(), self.fastmath)
+        trace.mesh = mesh_of(signature.shardings, self.name)
         trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
         with trace:
             traced = [
@@ -279,7 +292,17 @@ class Jitted(_HasPrograms):
             results = tuple([self._result(trace, part) for part in parts])
             call = TracedCall(trace, structure, results, donated)
             trace.finish(call.results, donated)
+        annotate_arguments(trace, signature.shardings)
         return call
+
+    def declarations(self) -> Sequence[Operation]:
+        """Returns what stands in the module before the function."""
+        return self.parameters.dynamic.ops()
+
+    def check_traced(self, call: TracedCall) -> None:
+        """Looks at what was traced, before it is compiled and with no lock held."""
+        if call.trace.mesh is not None:
+            check_same_program(call.trace.mesh.world, call.trace.module, self.name)
 
     def forget_lock(self) -> None:
         """In the child of a fork: who holds the lock is not here."""
@@ -317,6 +340,8 @@ class Jitted(_HasPrograms):
             found = self._add(signature, changed)
         if not named:
             self._note_fast(found, signature, arguments)
+        if signature.shardings:
+            leaves = [leaf.local if leaf.__class__ is ShardedArray else leaf for leaf in leaves]
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
@@ -337,6 +362,7 @@ class Jitted(_HasPrograms):
             for guard in guards
             if guard.holds() and not call.trace.is_for_host(guard.watch.reader)
         ]
+        self.check_traced(call)
         traced = time.perf_counter()
         # Tracing runs the user's code, which may wait for other threads: only compiling is under the lock.
         with self._lock:
@@ -367,6 +393,7 @@ class Jitted(_HasPrograms):
         if (
             program is None
             or program.direct is None
+            or version.wrap is not None
             or program.is_dynamic
             or program.ranges
             or signature.static

@@ -77,4 +77,10 @@ def differences(new: CallSignature, old: CallSignature) -> tuple[str, ...]:
         if was.weak != aval.weak:
             kinds = ("an array", "a Python scalar")
             found.append(f"{path}: {kinds[aval.weak]}, was {kinds[was.weak]}")
+    old_shardings = dict(zip(old.paths(), old.shardings, strict=False))
+    for path, sharding in zip(new.paths(), new.shardings or [None] * len(new.avals), strict=True):
+        if path in old_avals and sharding != old_shardings.get(path):
+            found.append(
+                f"{path}: {sharding or 'not sharded'}, was {old_shardings.get(path) or 'not sharded'}"
+            )
     return tuple(found) or ("nothing the signature shows",)

@@ -11,16 +11,19 @@ import numpy as np
 from ...errors import TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
+from ..tracing.trace import TracedArray
+from .annotations import annotate
 from .exchange import exchanged
 from .sharded_array import ShardedArray
 from .sharding import Box, Sharding
 
 
-def shard(array: Any, sharding: Sharding, /) -> ShardedArray:
+def shard(array: Any, sharding: Sharding, /) -> Any:
     """
     Returns an array that all ranks have, or a file that all can read, as a sharded one: each rank takes its
     part, and nothing is sent. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
     scalar, or the path of an `.npy` file; of files a rank reads its part only. A sharded array is resharded.
+    Of an array that is traced it says how it is split in the program.
 
     Raises:
         TypeError: it is no array, or the sharding is none.
@@ -28,6 +31,8 @@ def shard(array: Any, sharding: Sharding, /) -> ShardedArray:
         OSError: the file cannot be read.
     """
     _check(sharding, "shard")
+    if isinstance(array, TracedArray):
+        return annotate(array, sharding)
     if isinstance(array, ShardedArray):
         return reshard(array, sharding)
     if isinstance(array, str | PathLike):

@@ -64,6 +64,15 @@ class Sharding:
         return f"sharding({', '.join([repr(self.mesh), *parts])})"
 
 
+def sharding_of(mesh: Mesh, split: Split | None) -> Sharding:
+    """Returns how an array lies on a mesh, of how programs say it; None is whole."""
+    axes_of_dims = () if split is None else split.split
+    dims = [tuple(mesh.axis_names[axis] for axis in axes) for axes in axes_of_dims]
+    while dims and not dims[-1]:
+        dims.pop()
+    return Sharding(mesh, tuple(dims))
+
+
 class PartitionSpec:
     """
     What splits each dim of an array, without the mesh: what `shard_map` takes. `PartitionSpec("x", None)` is
@@ -96,7 +105,7 @@ def sharding(mesh: Mesh, /, *spec: AxisSpec) -> Sharding:
     dims: list[tuple[str, ...]] = []
     used: list[str] = []
     for part in spec:
-        names = () if part is None else (part,) if isinstance(part, str) else tuple(part)
+        names: tuple[str, ...] = () if part is None else (part,) if isinstance(part, str) else tuple(part)
         for name in names:
             if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"sharding: {name!r} is no name of an axis")
@@ -104,7 +113,8 @@ def sharding(mesh: Mesh, /, *spec: AxisSpec) -> Sharding:
             if name in used:
                 raise ValueError(f"sharding: axis {name!r} splits twice")
             used.append(name)
-        dims.append(names)
+        # An axis of one rank splits nothing.
+        dims.append(tuple(name for name in names if mesh.shape[mesh.axis_names.index(name)] > 1))
     while dims and not dims[-1]:
         dims.pop()
     return Sharding(mesh, tuple(dims))

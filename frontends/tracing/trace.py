@@ -98,6 +98,8 @@ class Trace:
         """Where ops come from that are of another program, which is translated; else the user's line."""
         self.has_effects = False
         """Whether the function does more than to compute results."""
+        self.mesh: Any = None
+        """The mesh that arrays of it are split over, where they are."""
         self.callbacks: dict[str, HostCallback] = {}
         """The functions that the program calls, by the names that it has for them."""
         self._captured: dict[int, TracedArray] = {}

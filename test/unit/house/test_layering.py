@@ -128,7 +128,8 @@ INNER_FLOORS = {
     "frontends": (
         ("arrays",),
         ("tracing",),
-        ("calls", "sharding"),
+        ("sharding",),
+        ("calls",),
         ("jit", "numpy", "stablehlo"),
         ("onnx", "torch"),
     ),

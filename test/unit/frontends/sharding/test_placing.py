@@ -147,7 +147,7 @@ def test_what_is_no_sharding_or_no_sharded_array_is_an_error():
         TypeError, match=r"spread over 1 ranks \(hint: x\.local .* tenon\.gather\(x\) for all"
     ):
         np.asarray(x)
-    assert repr(x) == "<sharded float32[7, 9] by sharding(Mesh(x=1), 'x')>"
+    assert repr(x) == "<sharded float32[7, 9] by sharding(Mesh(x=1))>"
 
 
 def test_another_world_is_an_error():

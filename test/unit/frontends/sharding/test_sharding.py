@@ -30,10 +30,14 @@ def test_dims_that_are_not_named_are_whole():
     assert tenon.sharding(mesh(), None).is_whole and not tenon.sharding(mesh(), "x").is_whole
 
 
+def test_an_axis_of_one_rank_splits_nothing():
+    mesh = tenon.Mesh((1, 1), ("x", "y"))
+    assert tenon.sharding(mesh, "x", "y") == tenon.sharding(mesh)
+
+
 def test_a_sharding_says_what_it_is():
     text = "sharding(Mesh(x=2, y=3), 'x', None, ('y',))".replace("('y',)", "'y'")
     assert repr(tenon.sharding(mesh(), "x", None, "y")) == text
-
 
 
 @pytest.mark.parametrize(

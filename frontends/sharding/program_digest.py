@@ -1,0 +1,27 @@
+"""Whether all ranks are about to run the same program."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...semantics.world import World
+
+RANK = "tenon.rank"
+"""The attribute of a module that is the program of one rank."""
+
+
+def check_same_program(world: World, module: ModuleOp, name: str) -> None:
+    """
+    Compares the programs of all ranks, before the first collective of one. Which rank it is of, and the lines
+    of the user's program, are no part of it.
+
+    Raises:
+        RankError: ranks have other programs than rank 0.
+    """
+    rank = module.attributes.pop(RANK, None)
+    digest = sha256(str(module).encode()).digest()
+    if rank is not None:
+        module.attributes[RANK] = rank
+    world.check_same(digest, f"program @{name}")

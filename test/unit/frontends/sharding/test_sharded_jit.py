@@ -1,0 +1,157 @@
+"""tenon.jit of sharded arguments, on ranks that are threads."""
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon import RankError, TenonError
+
+A = np.random.default_rng(0).standard_normal((13, 10)).astype(np.float32)
+B = np.random.default_rng(1).standard_normal((10, 7)).astype(np.float32)
+
+
+def on(ranks, function, shape=None):
+    shape = (ranks,) if shape is None else shape
+    return tenon.run_ranks(ranks, lambda: function(tenon.Mesh(shape, ("x", "y")[: len(shape)])))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_a_program_of_all_ranks_gives_what_one_gives(ranks: int):
+    def f(a, b):
+        return {"sums": tnp.sum(tnp.exp(a @ b), axis=0), "shifted": a * 2 + 1}
+
+    def run(mesh):
+        a, b = tenon.shard(A, tenon.sharding(mesh, "x")), tenon.shard(B, tenon.sharding(mesh))
+        found = tenon.jit(f)(a, b)
+        assert found["shifted"].sharding == tenon.sharding(mesh, "x")
+        return {name: tenon.gather(each).numpy() for name, each in found.items()}
+
+    wanted = tenon.jit(f)(A, B)
+    for found in on(ranks, run):
+        np.testing.assert_allclose(found["sums"], wanted["sums"].numpy(), rtol=1e-5)
+        np.testing.assert_array_equal(found["shifted"], wanted["shifted"].numpy())
+
+
+def test_products_are_split_along_both_axes_of_a_mesh():
+    def run(mesh):
+        blocks = tenon.sharding(mesh, "x", "y")
+        a, b = tenon.shard(A, blocks), tenon.shard(B, blocks)
+        found = tenon.jit(lambda a, b: tenon.shard(a @ b, blocks))(a, b)
+        assert found.sharding == blocks and found.shape == (13, 7)
+        np.testing.assert_allclose(tenon.gather(found).numpy(), A @ B, rtol=1e-4, atol=1e-5)
+
+    on(4, run, (2, 2))
+
+
+def test_halos_are_exchanged_in_a_loop():
+    def heat(u, steps):
+        def step(_, u):
+            around = tnp.pad(u, 1)
+            return u + 0.1 * (around[2:] + around[:-2] - 2 * u)
+
+        return tenon.fori_loop(0, steps, step, u)
+
+    program = tenon.jit(heat, static_argnames="steps")
+    u = A[:, 0].copy()
+    wanted = program(u, steps=20).numpy()
+
+    def run(mesh):
+        return tenon.gather(program(tenon.shard(u, tenon.sharding(mesh, "x")), steps=20)).numpy()
+
+    for ranks in (2, 3, 4):
+        for found in on(ranks, run):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_arguments_that_are_not_sharded_are_whole_on_every_rank():
+    weights = np.arange(10, dtype=np.float32)
+
+    def run(mesh):
+        found = tenon.jit(lambda a, scale: a * scale + weights)(
+            tenon.shard(A, tenon.sharding(mesh, "x")), 2.0
+        )
+        np.testing.assert_array_equal(tenon.gather(found).numpy(), A * np.float32(2) + weights)
+
+    on(2, run)
+
+
+def test_a_function_can_say_itself_how_its_arrays_are_split():
+    def run(mesh):
+        found = tenon.jit(lambda a: tenon.shard(a, tenon.sharding(mesh, None, "x")) + 1)(A)
+        assert found.local.shape == (13, 5)
+        np.testing.assert_array_equal(tenon.gather(found).numpy(), A + 1)
+
+    on(2, run)
+
+
+def test_another_sharding_is_another_program_and_the_same_one_is_not():
+    def run(mesh):
+        program = tenon.jit(lambda a: a + 1)
+        for spec in ("x", "x", None):
+            program(tenon.shard(A, tenon.sharding(mesh, spec)))
+        return [str(miss) for miss in program.explain_misses()]
+
+    for _, second in on(2, run):
+        assert "a: sharding(Mesh(x=2)), was sharding(Mesh(x=2), 'x')" in second
+
+
+def test_a_donated_array_cannot_be_used_any_more():
+    def run(mesh):
+        a = tenon.shard(A, tenon.sharding(mesh, "x"))
+        found = tenon.jit(lambda a: a + 1, donate_argnums=0)(a)
+        np.testing.assert_array_equal(tenon.gather(found).numpy(), A + 1)
+        with pytest.raises(TenonError, match="is used after it was donated to <lambda>"):
+            a.local.numpy()
+
+    on(2, run)
+
+
+def test_the_program_of_a_rank_is_text():
+    def run(mesh):
+        a = tenon.shard(A, tenon.sharding(mesh, "x"))
+        lowered = tenon.jit(lambda a: tnp.sum(a, axis=0)).lower(a)
+        return lowered.text("traced"), lowered.text("graph")
+
+    traced, graph = on(2, run)[1]
+    assert "tensor<13x10xf32> {tenon.sharding = #shard<axisarray[[0], []]>}" in traced
+    assert "graph.all_reduce add" in graph and "tensor<6x10xf32>" in graph and "tenon.rank = 1" in graph
+
+
+def test_an_op_that_cannot_be_split_so_is_named_or_gathered():
+    def run(mesh, allow_gather):
+        a = tenon.shard(A, tenon.sharding(mesh, "x"))
+        program = tenon.jit(lambda a: tnp.sort(a, axis=0), allow_gather=allow_gather)
+        return tenon.gather(program(a)).numpy()
+
+    for found in on(2, lambda mesh: run(mesh, True)):
+        np.testing.assert_array_equal(found, np.sort(A, axis=0))
+    with pytest.raises(TenonError, match=r"graph\.sort"):
+        on(2, lambda mesh: run(mesh, False))
+
+
+def test_ranks_with_other_programs_are_an_error():
+    def run(mesh):
+        a = tenon.shard(A, tenon.sharding(mesh, "x"))
+        return tenon.jit(lambda a: a + mesh.rank)(a)
+
+    with pytest.raises(RankError, match="the ranks differ in their program @<lambda>: 1 from rank 0"):
+        on(2, run)
+
+
+def test_arrays_of_several_meshes_are_an_error():
+    def run(mesh):
+        other = tenon.Mesh((2,), ("z",))
+        a, b = tenon.shard(A, tenon.sharding(mesh, "x")), tenon.shard(A, tenon.sharding(other, "z"))
+        return tenon.jit(lambda a, b: a + b)(a, b)
+
+    with pytest.raises(TenonError, match=r"arguments are of several meshes \(Mesh\(x=2\), Mesh\(z=2\)\)$"):
+        on(2, run)
+
+
+def test_an_array_of_another_mesh_inside_is_an_error():
+    def run(mesh):
+        other = tenon.sharding(tenon.Mesh((2,), ("z",)), "z")
+        return tenon.jit(lambda a: tenon.shard(a, other))(tenon.shard(A, tenon.sharding(mesh, "x")))
+
+    with pytest.raises(TenonError, match=r"shard: Mesh\(z=2\), and @<lambda> has arrays on Mesh\(x=2\)$"):
+        on(2, run)
