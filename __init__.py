@@ -44,12 +44,27 @@ if TYPE_CHECKING:
     from .frontends.freeze import freeze
     from .frontends.jit.dims import Dim
     from .frontends.jit.jit import clear_caches, jit
+    from .frontends.jit.shard_map import shard_map
     from .frontends.onnx.imported import from_onnx
+    from .frontends.sharding.axis_collectives import (
+        all_gather,
+        all_to_all,
+        axis_index,
+        axis_size,
+        permute,
+        pmax,
+        pmean,
+        pmin,
+        ppermute,
+        psum,
+        psum_scatter,
+        reduce_scatter,
+    )
     from .frontends.sharding.checkpoints import load_checkpoint, save_checkpoint
     from .frontends.sharding.mesh import Mesh
     from .frontends.sharding.placing import gather, reshard, shard, shard_from
     from .frontends.sharding.sharded_array import ShardedArray
-    from .frontends.sharding.sharding import Sharding, sharding
+    from .frontends.sharding.sharding import PartitionSpec, Sharding, sharding
     from .frontends.stablehlo.jax_compile import jax_compile
     from .frontends.stablehlo.jax_export import from_jax
     from .frontends.stablehlo.text import from_stablehlo
@@ -94,6 +109,7 @@ __all__ = [
     "MissingExtraError",
     "OptimizeContext",
     "OutOfMemoryError",
+    "PartitionSpec",
     "PassManager",
     "Platform",
     "RankError",
@@ -108,6 +124,10 @@ __all__ = [
     "TensorNode",
     "TracingError",
     "TuningReport",
+    "all_gather",
+    "all_to_all",
+    "axis_index",
+    "axis_size",
     "cache_info",
     "clear_caches",
     "compile",
@@ -132,8 +152,16 @@ __all__ = [
     "num_threads",
     "open_platform",
     "parse_module",
+    "permute",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "psum",
+    "psum_scatter",
     "pure_callback",
     "record_timeline",
+    "reduce_scatter",
     "register_backend",
     "register_op",
     "register_pass",
@@ -145,6 +173,7 @@ __all__ = [
     "set_num_threads",
     "shard",
     "shard_from",
+    "shard_map",
     "sharding",
     "switch",
     "tune",
@@ -207,6 +236,7 @@ _WHEN_ASKED_FOR = {
     "register_pass": "compiler.custom",
     "set_num_threads": "backends.llvm.threads",
     "Mesh": "frontends.sharding.mesh",
+    "PartitionSpec": "frontends.sharding.sharding",
     "Sharding": "frontends.sharding.sharding",
     "sharding": "frontends.sharding.sharding",
     "ShardedArray": "frontends.sharding.sharded_array",
@@ -216,8 +246,21 @@ _WHEN_ASKED_FOR = {
     "reshard": "frontends.sharding.placing",
     "save_checkpoint": "frontends.sharding.checkpoints",
     "load_checkpoint": "frontends.sharding.checkpoints",
+    "shard_map": "frontends.jit.shard_map",
     "current_world": "runtime.collectives.worlds",
     "run_ranks": "runtime.collectives.worlds",
+    "psum": "frontends.sharding.axis_collectives",
+    "pmax": "frontends.sharding.axis_collectives",
+    "pmin": "frontends.sharding.axis_collectives",
+    "pmean": "frontends.sharding.axis_collectives",
+    "all_gather": "frontends.sharding.axis_collectives",
+    "reduce_scatter": "frontends.sharding.axis_collectives",
+    "psum_scatter": "frontends.sharding.axis_collectives",
+    "all_to_all": "frontends.sharding.axis_collectives",
+    "permute": "frontends.sharding.axis_collectives",
+    "ppermute": "frontends.sharding.axis_collectives",
+    "axis_index": "frontends.sharding.axis_collectives",
+    "axis_size": "frontends.sharding.axis_collectives",
 }
 """Imported when first used, as it takes some time."""
 

@@ -76,7 +76,8 @@ def binary(op: type[graph.BinaryOp] | type[graph.CompareOp], x: TracedArray, y: 
     return x.trace.add(made, x.aval.weak and y.aval.weak, x.aval if same else None)
 
 
-def _built(build: Callable[[], Operation], x: TracedArray, weak: bool = False) -> TracedArray:
+def built(build: Callable[[], Operation], x: TracedArray, weak: bool = False) -> TracedArray:
+    """Adds an op of one result to the trace of `x`; what its verifier says is an error at the user's line."""
     x.check_usable()
     try:
         op = build()
@@ -176,7 +177,7 @@ def select(condition: TracedArray, on_true: TracedArray, on_false: TracedArray) 
     on_false.check_usable()
     if on_true.value.type is not on_false.value.type:
         _check_same(graph.SelectOp, on_true, on_false)
-    return _built(
+    return built(
         lambda: graph.SelectOp(condition.value, on_true.value, on_false.value),
         on_true,
         on_true.weak and on_false.weak,
@@ -195,20 +196,20 @@ def cast(x: TracedArray, dtype: np.dtype[Any], weak: bool = False) -> TracedArra
         return x.trace.with_weakness(x, weak)
     if x.aval.weak and not weak and (known := x.trace.scalar_cast(x, dtype)) is not None:
         return known
-    return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x, weak)
+    return built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x, weak)
 
 
 def bitcast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
     """Returns the bits of the elements as another dtype, which is as wide."""
-    return _built(lambda: graph.BitcastOp(x.value, _type(dtype, x.shape)), x)
+    return built(lambda: graph.BitcastOp(x.value, _type(dtype, x.shape)), x)
 
 
 def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:
-    return _built(lambda: graph.ReshapeOp(x.value, _type(x.dtype, shape)), x, x.weak)
+    return built(lambda: graph.ReshapeOp(x.value, _type(x.dtype, shape)), x, x.weak)
 
 
 def permute(x: TracedArray, permutation: Sequence[int]) -> TracedArray:
-    return _built(lambda: graph.PermuteOp(x.value, permutation), x)
+    return built(lambda: graph.PermuteOp(x.value, permutation), x)
 
 
 def broadcast(x: TracedArray, shape: Sequence[int]) -> TracedArray:
@@ -216,7 +217,7 @@ def broadcast(x: TracedArray, shape: Sequence[int]) -> TracedArray:
     shape = tuple(shape)
     if x.aval.shape == shape:
         return x
-    return _built(lambda: graph.BroadcastOp(x.value, _type(x.dtype, shape)), x, x.weak)
+    return built(lambda: graph.BroadcastOp(x.value, _type(x.dtype, shape)), x, x.weak)
 
 
 def pad(
@@ -228,33 +229,33 @@ def pad(
 ) -> TracedArray:
     """Returns `x` with so many elements `value` before, after and between its own, one of each per axis."""
     value.check_usable()
-    return _built(lambda: graph.PadOp(x.value, value.value, low, high, interior), x)
+    return built(lambda: graph.PadOp(x.value, value.value, low, high, interior), x)
 
 
 def pad_with(mode: str, x: TracedArray, low: Sequence[int], high: Sequence[int]) -> TracedArray:
     """Returns `x` with elements of its own around it: `mode` is edge, reflect, symmetric or wrap."""
-    return _built(lambda: graph.PadWithOp(graph.PadMode(mode), x.value, low, high), x)
+    return built(lambda: graph.PadWithOp(graph.PadMode(mode), x.value, low, high), x)
 
 
 def slice(
     x: TracedArray, offsets: Sequence[Extent], sizes: Sequence[Extent], strides: Sequence[int]
 ) -> TracedArray:
-    return _built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x)
+    return built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x)
 
 
 def flip(x: TracedArray, axes: Sequence[int]) -> TracedArray:
-    return _built(lambda: graph.FlipOp(x.value, axes), x)
+    return built(lambda: graph.FlipOp(x.value, axes), x)
 
 
 def concat(inputs: Sequence[TracedArray], axis: int) -> TracedArray:
     for x in inputs:
         x.check_usable()
-    return _built(lambda: graph.ConcatOp([x.value for x in inputs], axis), inputs[0])
+    return built(lambda: graph.ConcatOp([x.value for x in inputs], axis), inputs[0])
 
 
 def reduce(kind: str, x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
     """Combines along `axes`; `kind` is one of `graph.ReduceKind`: `add`, `mul`, `max`, `min`, `and`, `or`."""
-    return _built(lambda: graph.ReduceOp(graph.ReduceKind(kind), x.value, axes, keep), x)
+    return built(lambda: graph.ReduceOp(graph.ReduceKind(kind), x.value, axes, keep), x)
 
 
 def contract(
@@ -273,7 +274,7 @@ def contract(
     """
     for x in inputs:
         x.check_usable()
-    return _built(
+    return built(
         lambda: graph.ContractOp(
             [x.value for x in inputs],
             maps,
@@ -288,32 +289,32 @@ def contract(
 
 def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> TracedArray:
     """Returns the index along `axis` of the first greatest (`max`) or least (`min`) element, in int64."""
-    return _built(lambda: graph.ArgReduceOp(graph.Extremum(kind), x.value, axis, keep), x)
+    return built(lambda: graph.ArgReduceOp(graph.Extremum(kind), x.value, axis, keep), x)
 
 
 def logsumexp(x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
-    return _built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
+    return built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
 
 
 def cumulate(
     kind: str, x: TracedArray, axis: int, *, reverse: bool = False, exclusive: bool = False
 ) -> TracedArray:
     """Combines what is there so far along `axis`; `kind` is one of `add`, `mul`, `max`, `min`."""
-    return _built(lambda: graph.CumulateOp(graph.CumulateKind(kind), x.value, axis, reverse, exclusive), x)
+    return built(lambda: graph.CumulateOp(graph.CumulateKind(kind), x.value, axis, reverse, exclusive), x)
 
 
 def sort(x: TracedArray, axis: int, descending: bool = False) -> TracedArray:
-    return _built(lambda: graph.SortOp(x.value, axis, descending), x)
+    return built(lambda: graph.SortOp(x.value, axis, descending), x)
 
 
 def argsort(x: TracedArray, axis: int, descending: bool = False) -> TracedArray:
-    return _built(lambda: graph.ArgsortOp(x.value, axis, descending), x)
+    return built(lambda: graph.ArgsortOp(x.value, axis, descending), x)
 
 
 def search_sorted(sorted: TracedArray, values: TracedArray, side: str) -> TracedArray:
     """Returns where each of `values` goes in `sorted`: on the `left` or the `right` of equal elements."""
     values.check_usable()
-    return _built(lambda: graph.SearchSortedOp(graph.SortedSide(side), sorted.value, values.value), sorted)
+    return built(lambda: graph.SearchSortedOp(graph.SortedSide(side), sorted.value, values.value), sorted)
 
 
 def gather(x: TracedArray, indices: Sequence[TracedArray], axes: Sequence[int]) -> TracedArray:
@@ -322,7 +323,7 @@ def gather(x: TracedArray, indices: Sequence[TracedArray], axes: Sequence[int]) 
     """
     for index in indices:
         index.check_usable()
-    return _built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x)
+    return built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x)
 
 
 def scatter(
@@ -334,7 +335,7 @@ def scatter(
     """
     for each in (*indices, updates):
         each.check_usable()
-    return _built(
+    return built(
         lambda: graph.ScatterOp(
             graph.ScatterKind(kind), x.value, [index.value for index in indices], updates.value, axes
         ),
@@ -346,7 +347,7 @@ def dynamic_slice(x: TracedArray, starts: Sequence[TracedArray], sizes: Sequence
     """Returns a box of `sizes` elements from `starts` on, which are moved so that it fits."""
     for start in starts:
         start.check_usable()
-    return _built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x)
+    return built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x)
 
 
 def dynamic_update(
@@ -361,7 +362,7 @@ def dynamic_update(
     """
     for each in (*starts, update):
         each.check_usable()
-    return _built(
+    return built(
         lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value, strides), x
     )
 
@@ -369,7 +370,7 @@ def dynamic_update(
 def threefry(key: TracedArray, counter: TracedArray, rounds: int = 20) -> TracedArray:
     """Returns the random words of counters, whose words lie along axis 0, under a key of four words."""
     counter.check_usable()
-    return _built(lambda: graph.ThreefryOp(key.value, counter.value, rounds), key)
+    return built(lambda: graph.ThreefryOp(key.value, counter.value, rounds), key)
 
 
 def the_trace(who: str) -> Trace:

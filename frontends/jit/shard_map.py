@@ -1,0 +1,213 @@
+"""`tenon.shard_map`: a function of what each rank has, with collectives that it names itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Operation
+
+from ...errors import TenonError
+from ..arrays.aval import aval_of
+from ..arrays.concrete import ConcreteArray
+from ..arrays.tree import flatten, unflatten
+from ..calls.guards import Guard
+from ..calls.versions import TracedCall
+from ..sharding.axis_scope import axis_scope
+from ..sharding.mesh import Mesh
+from ..sharding.placing import shard
+from ..sharding.program_digest import RANK, check_same_program
+from ..sharding.sharded_array import ShardedArray
+from ..sharding.sharding import PartitionSpec, Sharding, sharding
+from ..tracing.leaves import WEAK
+from ..tracing.trace import Trace
+from .call_signature import CallSignature
+from .jit import Jitted
+
+
+def shard_map(
+    function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any, **options: Any
+) -> ShardMapped:
+    """
+    Returns a function of sharded arrays, made of one of their parts: each rank calls `function` with what it
+    has of the arguments, and what that gives are its parts of the results. In it `psum`, `all_gather`,
+    `reduce_scatter`, `all_to_all`, `permute` and `axis_index` name axes of the mesh. It is compiled as by
+    `jit`, which takes the `options`.
+
+        def total(x):
+            return tenon.psum(tnp.sum(x), "x")
+
+        sums = tenon.shard_map(total, mesh, tenon.PartitionSpec("x"), tenon.PartitionSpec())
+
+    `in_specs` and `out_specs` are a `PartitionSpec` for all, or trees of them like those of the arguments (a
+    tuple, one for each) and of the result. Arguments that have another sharding are resharded; of those that
+    are not sharded each rank takes its part. All ranks must call it.
+
+    Raises:
+        TypeError: the mesh or a spec is none, or the function is none.
+        ValueError: a spec names an axis that the mesh has not, or twice.
+    """
+    return ShardMapped(function, mesh, in_specs, out_specs, options)
+
+
+class ShardMapped:
+    """A function of `shard_map`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        mesh: Mesh,
+        in_specs: Any,
+        out_specs: Any,
+        options: Mapping[str, Any],
+    ) -> None:
+        if not isinstance(mesh, Mesh):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"shard_map: {mesh!r} is not a mesh")
+        self.mesh = mesh
+        self.local = LocalFunction(function, mesh, **options)
+        """The function of the parts, as a compiled one."""
+        self._in_specs = _shardings(in_specs, mesh, "in_specs")
+        self._out_specs = _shardings(out_specs, mesh, "out_specs")
+        functools.update_wrapper(self, function)
+
+    def __call__(self, /, *arguments: Any) -> Any:
+        """
+        Runs the function on all ranks.
+
+        Raises:
+            TenonError: a dim does not split evenly, or arguments and `in_specs` have other structures.
+            RankError: ranks have other programs, or one has ended or failed.
+        """
+        leaves: list[Any] = []
+        structure = flatten(arguments, leaves)
+        specs = _spread(self._in_specs, arguments, "in_specs")
+        parts = [self._part(leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
+        result = self.local(*unflatten(structure, iter(parts)))
+        found: list[Any] = []
+        structure = flatten(result, found)
+        specs = _spread(self._out_specs, result, "out_specs")
+        wholes = [self._whole(part, spec) for part, spec in zip(found, specs, strict=True)]
+        return unflatten(structure, iter(wholes))
+
+    def _part(self, leaf: Any, spec: Sharding) -> Any:
+        if type(leaf) in WEAK and spec.is_whole:
+            return leaf
+        if not isinstance(leaf, ShardedArray) or leaf.sharding != spec:
+            leaf = shard(leaf, spec)
+        for dim, (extent, count) in enumerate(zip(leaf.shape, spec.counts(leaf.ndim), strict=True)):
+            if extent % count:
+                raise TenonError(
+                    f"shard_map: {self.local.name}: dim {dim} of an argument of shape {leaf.shape} does not "
+                    f"split evenly over {' and '.join(spec.spec[dim])}, {count} ranks (hint: tenon.jit of "
+                    "sharded arguments takes such)"
+                )
+        return leaf.local
+
+    def _whole(self, part: Any, spec: Sharding) -> Any:
+        if not isinstance(part, ConcreteArray):
+            return part
+        if len(spec.spec) > part.ndim:
+            raise TenonError(
+                f"shard_map: {self.local.name}: {spec} is of {len(spec.spec)} dims, and a result has shape "
+                f"{part.shape}"
+            )
+        counts = spec.counts(part.ndim)
+        shape = tuple([extent * count for extent, count in zip(part.shape, counts, strict=True)])
+        return ShardedArray(aval_of(part.dtype, shape), spec, part)
+
+    def __repr__(self) -> str:
+        return f"<shard_map {self.local.name} on {self.mesh}>"
+
+
+class LocalFunction(Jitted):
+    """A jitted function of the parts that a rank has."""
+
+    def __init__(self, function: Callable[..., Any], mesh: Mesh, **options: Any) -> None:
+        super().__init__(function, **(_DEFAULTS | options))
+        self.mesh = mesh
+        self.options["world"] = mesh.world
+
+    def declarations(self) -> Sequence[Operation]:
+        return [self.mesh.grid.op(), *super().declarations()]
+
+    def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
+        call = super().trace(signature, guards)
+        call.trace.module.attributes[RANK] = IntegerAttr(self.mesh.rank, i64)
+        return call
+
+    def check_traced(self, call: TracedCall) -> None:
+        check_same_program(self.mesh.world, call.trace.module, self.name)
+
+    def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        raise trace.error(
+            f"shard_map: {self.name} is called while @{trace.name} is traced "
+            "(hint: call it outside, or tenon.jit of sharded arguments)"
+        )
+
+    def _run_inside(self, trace: Trace, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        with axis_scope(self.mesh):
+            return super()._run_inside(trace, arguments, named)
+
+
+_DEFAULTS: dict[str, Any] = {
+    "static_argnums": (),
+    "static_argnames": (),
+    "donate_argnums": (),
+    "dynamic": {},
+    "specialize": {},
+    "backend": "llvm",
+    "pipeline": None,
+    "name": None,
+    "target": None,
+    "fastmath": (),
+    "allow_gather": False,
+}
+
+
+def _shardings(specs: Any, mesh: Mesh, what: str) -> Any:
+    """Returns a tree of specs as one of shardings."""
+    if isinstance(specs, PartitionSpec):
+        return sharding(mesh, *specs.parts)
+    if isinstance(specs, Sharding):
+        if specs.mesh != mesh:
+            raise TypeError(f"shard_map: {what} has a sharding of {specs.mesh}, expected one of {mesh}")
+        return specs
+    if isinstance(specs, tuple | list):
+        items = cast("Sequence[Any]", specs)
+        return tuple([_shardings(each, mesh, what) for each in items])
+    if isinstance(specs, dict):
+        named = cast("dict[Any, Any]", specs)
+        return {key: _shardings(each, mesh, what) for key, each in named.items()}
+    if specs is None:
+        return None
+    raise TypeError(f"shard_map: {what} has {specs!r}, expected a PartitionSpec, or a tree of them")
+
+
+def _spread(specs: Any, tree: Any, what: str) -> list[Sharding]:
+    """Returns the sharding of each leaf of a tree. Raises TenonError where the specs are of another one."""
+    if isinstance(specs, Sharding):
+        leaves: list[Any] = []
+        flatten(tree, leaves)
+        return [specs] * len(leaves)
+    if tree is None and specs is None:
+        return []
+    if isinstance(specs, tuple) and isinstance(tree, tuple | list):
+        items, each_spec = cast("Sequence[Any]", tree), cast("tuple[Any, ...]", specs)
+        if len(items) == len(each_spec):
+            pairs = zip(each_spec, items, strict=True)
+            return [found for spec, item in pairs for found in _spread(spec, item, what)]
+    if isinstance(specs, dict) and isinstance(tree, dict):
+        named, of_specs = cast("dict[Any, Any]", tree), cast("dict[Any, Any]", specs)
+        if named.keys() == of_specs.keys():
+            return [found for key in sorted(named) for found in _spread(of_specs[key], named[key], what)]
+    raise TenonError(
+        f"shard_map: {what} is {_shown(specs)}, which does not fit {_shown(tree)} there "
+        "(hint: one PartitionSpec for all, or a tree like it)"
+    )
+
+
+def _shown(value: Any) -> str:
+    kind: Any = value.__class__
+    return f"a {kind.__name__}"
