@@ -92,6 +92,7 @@ def train(options: argparse.Namespace) -> bool:
             losses[name] = [trainer.step(number) for number in range(options.steps)]
             results[name] = trainer.values()
     timeline.save(options.output / "data_parallel.json")
+    print(f"timeline: {options.output / 'data_parallel.json'} (for ui.perfetto.dev)")
 
     one, many = results.values()
     print(f"step  {'  '.join(name.rjust(12) for name in losses)}    mean cross-entropy")
@@ -123,7 +124,7 @@ def save_plot(path: Path, losses: Mapping[str, list[float]]) -> None:
         print("no plot: matplotlib is missing (pip install 'tenon[examples]')")
         return
     save_loss_plot(path, losses)
-    print(f"plot: {path}, timeline: {path.with_suffix('.json')} (for ui.perfetto.dev)")
+    print(f"plot: {path}")
 
 
 def main() -> int:

@@ -231,7 +231,8 @@ class OnnxModel:
             traced: list[TracedArray] = []
             kept = [self._kept(run, trace, each, traced) for each in results]
             trace.finish(traced)
-        compiled = CompiledTrace(trace, traced, **self._options) if traced or trace.has_effects else None
+        avals = [each.aval for each in traced]
+        compiled = CompiledTrace(trace, avals, **self._options) if traced or trace.has_effects else None
         return CallProgram(compiled, tuple(numbers), tuple(kept))
 
     def _run(self) -> Run:

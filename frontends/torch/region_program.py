@@ -96,7 +96,8 @@ class RegionProgram:
                 for node, order in zip(region.outputs, self._result_orders, strict=True)
             ]
             trace.finish(results)
-        self.program = CompiledTrace(trace, results, backend="llvm", pipeline=None, target=None)
+        avals = [result.aval for result in results]
+        self.program = CompiledTrace(trace, avals, backend="llvm", pipeline=None, target=None)
         self._weights = Weights(self._orders[: len(first)], self.program.preparation)
 
     def __call__(self, given: Sequence[Any]) -> list[Any]:
