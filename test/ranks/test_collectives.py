@@ -12,12 +12,12 @@ from .conftest import IS_OPEN_MPI, Run
 MOST_SECONDS = 10
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 3, 4])
 def test_every_collective_is_what_it_means(passes: Callable[..., None], ranks: int):
     passes(ranks, "every_collective.py")
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_mpi_does_what_every_world_must(passes: Callable[..., None], ranks: int):
     passes(ranks, "contract.py")
 
