@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...compiler.partitioning import partition
 from ...errors import TenonError
 from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
 from ..arrays.concrete import ConcreteArray
@@ -29,6 +28,9 @@ def compiled_for_rank(
     Raises:
         TenonError: an op cannot be partitioned, or not be compiled.
     """
+    # Late: most programs are of one rank, and those that are kept need no passes.
+    from ...compiler.partitioning import partition
+
     mesh: Mesh = trace.mesh
     try:
         own = partition(trace.module, mesh.rank, allow_gather)

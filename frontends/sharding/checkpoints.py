@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.collective import Collective
 from ...errors import RankError, TenonError
-from ...semantics.collectives import Collective
 from ..arrays.aval import aval_of
 from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tree import flatten, paths, unflatten

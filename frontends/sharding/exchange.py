@@ -6,7 +6,7 @@ from bisect import bisect
 
 import numpy as np
 
-from ...semantics.collectives import Collective
+from ...dialects.collective import Collective
 from ...semantics.world import Request
 from ..arrays.concrete import NumpyArray
 from .sharding import Box, Sharding

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...dialects.sharding import Mesh as Grid
 from ...errors import TenonError
-from ...runtime.collectives.worlds import current_world
 from ...semantics.world import World
 
 
@@ -53,7 +52,12 @@ class Mesh:
         self.shape = extents
         self.axis_names = names
         self.grid = Grid("mesh", extents, names)
-        self.world = current_world() if world is None else world
+        if world is None:
+            # Late: programs of one rank import nothing of this.
+            from ...runtime.collectives.worlds import current_world
+
+            world = current_world()
+        self.world = world
         if self.world.size != self.size:
             raise TenonError(
                 f"Mesh: rank {self.world.rank}: a mesh of shape {extents} has {self.size} ranks, and the "

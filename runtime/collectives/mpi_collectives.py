@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.collective import Collective
 from ...dialects.grids import part_extents
-from ...semantics.collectives import Collective
 from .mpi_types import Array, MpiTypes
 
 Begun = tuple[list[Any], Callable[[], None] | None, object]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.collective import Collective
 from ...dialects.grids import group_of
 from ...errors import RankError, TenonError
-from ...semantics.collectives import Collective
 from .mpi_collectives import begin_collective
 from .mpi_library import start_mpi
 from .mpi_request import MpiRequest, PendingRequests
