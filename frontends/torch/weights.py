@@ -80,7 +80,8 @@ class Weights:
         """The order of the axes of each tensor in memory."""
         self._executable = executable
         """What makes it, None where nothing is made."""
-        self._held: dict[tuple[int, ...], _Held] = {}
+        self.kept: dict[tuple[int, ...], _Held] = {}
+        """What there is, by the ids of the tensors that it is of."""
 
     def __len__(self) -> int:
         """How many tensors there are."""
@@ -91,9 +92,9 @@ class Weights:
         if not self.orders:
             return (), ()
         key = _key(tensors)
-        held = self._held.get(key)
+        held = self.kept.get(key)
         if held is None or not held.shows(tensors):
-            held = self._held[key] = _Held(self, tensors)
+            held = self.kept[key] = _Held(self, tensors)
         return held.values, () if self._executable is None else held.made(self._executable, tensors)
 
     def dropper(self, key: tuple[int, ...]) -> Callable[[Any], None]:
@@ -103,7 +104,7 @@ class Weights:
         def drop(_: Any) -> None:
             known = itself()
             if known is not None:
-                known._held.pop(key, None)
+                known.kept.pop(key, None)
 
         return drop
 

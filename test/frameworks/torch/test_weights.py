@@ -175,10 +175,10 @@ def test_tensors_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch):
         for layer in layers:
             compiled(torch.randn(17, 64), layer)
     (weights,) = known
-    assert len(weights._held) == 2
+    assert len(weights.kept) == 2
     del layer, layers[0]
     gc.collect()
-    assert len(weights._held) == 1
+    assert len(weights.kept) == 1
 
 
 @pytest.mark.parametrize("how", ["shared", "inference"])
