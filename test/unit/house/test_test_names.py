@@ -16,6 +16,8 @@ OF_PROPERTIES = ("house", "levels")
 OTHER_NAMES = {
     "backends/llvm/test_matches_reference.py": "all ops, from the text to the bits",
     "backends/llvm/test_scattered_memory.py": "where machine code lies, compiled or from the cache",
+    "frontends/onnx/test_quantised_net.py": "the room quantised/ as a whole, to the last bit",
+    "frontends/onnx/test_quantised_recurrent.py": "quantised/recurrent.py",
     "frontends/test_error_places.py": "the user's line in errors of every function",
     "frontends/test_pickling.py": "all objects that users have",
     "frontends/test_traps.py": "docs/jit-traps.md",
