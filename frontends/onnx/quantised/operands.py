@@ -32,7 +32,7 @@ def signed(weights: Any, zero: Any) -> tuple[Any, Any]:
     point is that of int8, or that of uint8 which lies in the middle.
     """
     if weights.dtype != UINT8 or not isinstance(zero, np.ndarray):
-        return weights, cast(Any, zero)
+        return weights, zero
     known = cast(NumpyArray, zero)
     if (known != _MIDDLE).any():
         return weights, known
