@@ -220,8 +220,13 @@ def test_rows_of_frozen_weights_are_packed_where_all_columns_are_one_panel():
 @pytest.mark.usefixtures("eager")
 def test_other_contractions_are_left_alone():
     products = matmul(9, 64, 5)
-    for text in (products.replace("f32", "i32"), products.replace("] :", "] accumulate max :")):
+    for text in (products.replace("f32", "i16"), products.replace("] :", "] accumulate max :")):
         assert panels(packed(text, l2_nbytes=1)) == []
+
+
+@pytest.mark.usefixtures("eager")
+def test_of_integers_only_the_columns_are_packed():
+    assert panels(packed(matmul(9, 64, 5).replace("f32", "i32"), l2_nbytes=1)) == ["tensor<4x5x16xi32>"]
 
 
 def test_options_are_checked():
