@@ -54,8 +54,8 @@ def decompositions() -> dict[Any, Any]:
 def tenon(module: Any, example_inputs: list[Any], **options: Any) -> Any:
     """
     Compiles a graph that torch captured, and the one of its gradients. This is what `backend="tenon"` means.
-    Its option `keep` says whether what is made of parameters and buffers alone is kept until they change, as
-    it is by default.
+    With the option `keep`, what is made of parameters and buffers alone is kept until they change. It is off
+    by default: a few elements that are written through `tensor.data` or numpy change without being seen.
 
     Raises:
         TypeError: another option is given, or one that is no bool.
@@ -70,11 +70,12 @@ def tenon(module: Any, example_inputs: list[Any], **options: Any) -> Any:
 
 
 def compiled_by(
-    module: Any, example_inputs: list[Any], note: Callable[[GraphProgram], None], keep: bool = True
+    module: Any, example_inputs: list[Any], note: Callable[[GraphProgram], None], keep: bool = False
 ) -> Any:
     """
-    Compiles a graph and the one of its gradients, and hands each program to `note`. What graphs without
-    gradients make of parameters and buffers alone is kept; those of training find other ones at each step.
+    Compiles a graph and the one of its gradients, and hands each program to `note`. With `keep`, what graphs
+    without gradients make of parameters and buffers alone is kept; those of training find other ones at each
+    step.
     """
     common = import_module("torch._dynamo.backends.common")
     partitioners = import_module("torch._functorch.partitioners")

@@ -93,6 +93,8 @@ def replaced(model: nn.Sequential) -> None:
     model[0] = nn.Linear(64, 96)
 
 
+KEEP = {"keep": True}
+
 CHANGES = [
     no_grad_fill,
     view,
@@ -111,7 +113,7 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda each: each.__name__)
 def test_what_changed_is_made_anew(change: Callable[[nn.Sequential], None], made: list[int]):
     model, x = net(), torch.randn(17, 64)
-    compiled = torch.compile(model, backend="tenon")
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
     before = None
     for _ in range(3):
         with torch.no_grad():
@@ -126,7 +128,7 @@ def test_what_changed_is_made_anew(change: Callable[[nn.Sequential], None], made
 
 def test_views_that_were_made_before_write_too(made: list[int]):
     model, x = net(), torch.randn(17, 64)
-    compiled = torch.compile(model, backend="tenon")
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
     row = model[0].weight.detach()[3]
     with torch.no_grad():
         compiled(x)
@@ -137,7 +139,7 @@ def test_views_that_were_made_before_write_too(made: list[int]):
 
 def test_nothing_is_made_twice_of_what_stays(made: list[int]):
     model = net()
-    compiled = torch.compile(model, backend="tenon")
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
     with torch.no_grad():
         for _ in range(5):
             x = torch.randn(17, 64)
@@ -147,7 +149,7 @@ def test_nothing_is_made_twice_of_what_stays(made: list[int]):
 
 def test_modules_of_one_graph_have_what_is_made_of_their_own(made: list[int]):
     layers = [nn.Linear(64, 96) for _ in range(3)]
-    compiled = [torch.compile(layer, backend="tenon") for layer in layers]
+    compiled = [torch.compile(layer, backend="tenon", options=KEEP) for layer in layers]
     x = torch.randn(17, 64)
     with torch.no_grad():
         for _ in range(2):
@@ -169,7 +171,7 @@ def test_tensors_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch):
     def product(x: Tensor, layer: nn.Linear) -> Tensor:
         return layer(x)
 
-    compiled = torch.compile(product, backend="tenon")
+    compiled = torch.compile(product, backend="tenon", options=KEEP)
     layers = [nn.Linear(64, 96) for _ in range(2)]
     with torch.no_grad():
         for layer in layers:
@@ -189,7 +191,7 @@ def test_nothing_is_kept_of_tensors_that_torch_counts_no_changes_of(how: str, ma
         with torch.inference_mode():
             model = net()
     x = torch.randn(17, 64)
-    compiled = torch.compile(model, backend="tenon")
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
     with torch.inference_mode():
         for number in range(3):
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
@@ -209,7 +211,7 @@ def test_buffers_that_a_model_changes_itself_are_no_weights(made: list[int]):
             return x @ self.total
 
     mine, its = Counted(), Counted()
-    compiled = torch.compile(mine, backend="tenon")
+    compiled = torch.compile(mine, backend="tenon", options=KEEP)
     with torch.no_grad():
         for _ in range(3):
             x = torch.randn(17, 64)
@@ -217,9 +219,9 @@ def test_buffers_that_a_model_changes_itself_are_no_weights(made: list[int]):
     assert not made
 
 
-def test_nothing_is_kept_where_that_is_asked_for(made: list[int]):
+def test_nothing_is_kept_unless_that_is_asked_for(made: list[int]):
     model, x = net(), torch.randn(17, 64)
-    compiled = torch.compile(model, backend="tenon", options={"keep": False})
+    compiled = torch.compile(model, backend="tenon")
     with torch.no_grad():
         compiled(x)
         model[0].weight.data[0, 1] = 100
@@ -229,7 +231,7 @@ def test_nothing_is_kept_where_that_is_asked_for(made: list[int]):
 
 def test_what_is_learned_between_calls_is_read():
     model, x = net(), torch.randn(17, 64)
-    compiled = torch.compile(model, backend="tenon")
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     for _ in range(3):
         compiled(x).square().mean().backward()
