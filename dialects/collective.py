@@ -58,16 +58,16 @@ class Collective:
         reduction = "" if self.reduction is None else f" {self.reduction}"
         return f"graph.{self.kind}{reduction} on channel {self.channel}"
 
-    def sent_nbytes(self, source: Sequence[int], result: Sequence[int], itemsize: int) -> int:
+    def sent_nbytes(self, source: Sequence[int], result: Sequence[int], itemsize: int) -> float:
         """
         Returns the bytes that the rank of the program sends for an operand and a result of these shapes: the
-        fewest that any algorithm sends from a rank on average, rounded down. Of a `collective_permute` whose
+        fewest that any algorithm sends from a rank on average. Of a `collective_permute` whose
         program is no rank's it is what a member sends that is a source.
         """
         nbytes, count = itemsize * prod(source), self.n_members
         match self.kind:
             case "all_reduce":
-                return 2 * nbytes * (count - 1) // count
+                return 2 * nbytes * (count - 1) / count
             case "all_gather":
                 return nbytes * (count - 1)
             case "reduce_scatter":

@@ -21,10 +21,10 @@ def exchange_text(item: sched.CollectiveOp) -> str:
     dims = graph.dims_around(item)
     types = [graph.tensor_type_of(type, item.name) for type in item.function_type.inputs]
     is_exact = all(isinstance(extent, int) for type in types for extent in graph.shape_of(type))
-    return f"sends {'' if is_exact else 'at most '}{_sent(item, dims)} bytes{why}"
+    return f"sends {'' if is_exact else 'at most '}{round(_sent(item, dims))} bytes{why}"
 
 
-def _sent(item: sched.CollectiveOp, dims: Mapping[str, DimSymbol]) -> int:
+def _sent(item: sched.CollectiveOp, dims: Mapping[str, DimSymbol]) -> float:
     collective, type = collective_of(item), item.function_type
     return sum(
         collective.sent_nbytes(_shape(source, dims), _shape(result, dims), NBYTES[element_type_of(source)])

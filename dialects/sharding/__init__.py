@@ -13,6 +13,3 @@ from .blocks import Interval as Interval
 from .blocks import blocks as blocks
 from .mesh import Mesh as Mesh
 from .sharding import Sharding as Sharding
-from .traffic import Traffic as Traffic
-from .traffic import sent_nbytes as sent_nbytes
-from .traffic import traffic_of as traffic_of

@@ -10,8 +10,9 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.dialects.modules.parsing import parse_module
-from tenon.dialects.sharding import Mesh, Sharding, sent_nbytes, set_shardings, traffic_of
+from tenon.dialects.sharding import Mesh, Sharding, set_shardings
 from tenon.dialects.sharding.annotations import result_shardings
+from tenon.semantics.traffic import sent_nbytes, traffic_of
 from xdsl.dialects.builtin import ModuleOp
 
 from .sharded_programs import NAMES, Array, compare, entry_of, grid, partitioned, propagated, split
