@@ -54,10 +54,10 @@ class Mesh:
                 location=where,
             )
         axis_names = _names_of(grid, len(shape))
-        if len(axis_names) != len(shape) or len(set(axis_names)) != len(axis_names):
+        if axis_names is None or len(axis_names) != len(shape) or len(set(axis_names)) != len(axis_names):
             raise TenonError(
-                f"{grid.name}: @{name} has axes {', '.join(axis_names)}, expected {len(shape)} different "
-                "names",
+                f"{grid.name}: {AXIS_NAMES} of @{name} is {grid.attributes[AXIS_NAMES]}, expected an array of "
+                f"{len(shape)} different names",
                 location=where,
             )
         return Mesh(name, shape, axis_names)
@@ -98,9 +98,13 @@ class Mesh:
         return ", ".join(self.axis_names[axis] for axis in axes)
 
 
-def _names_of(grid: GridOp, rank: int) -> tuple[str, ...]:
+def _names_of(grid: GridOp, rank: int) -> tuple[str, ...] | None:
+    """Returns what the axes are called, `axis0` and so on where that is not said, None for no array of names."""
     written = grid.attributes.get(AXIS_NAMES)
-    if not isinstance(written, ArrayAttr):
+    if written is None:
         return tuple(f"axis{axis}" for axis in range(rank))
+    if not isinstance(written, ArrayAttr):
+        return None
     names = cast("ArrayAttr[Attribute]", written).data
-    return tuple(name.data for name in names if isinstance(name, StringAttr))
+    found = tuple(name.data for name in names if isinstance(name, StringAttr))
+    return found if len(found) == len(names) else None

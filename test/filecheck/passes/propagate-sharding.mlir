@@ -207,7 +207,7 @@ shard.grid @b(shape = 2)
 // -----
 
 // Names that are not one for each axis.
-// expected-error @+1 {{shard.grid: @a has axes x, expected 2 different names}}
+// expected-error @+1 {{shard.grid: axis_names of @a is ["x"], expected an array of 2 different names}}
 shard.grid @a(shape = 2x2) {axis_names = ["x"]}
 
 // -----
