@@ -6,6 +6,7 @@ The ops themselves are xDSL's: `shard.grid`, `shard.sharding`, `shard.shard`.
 
 from .annotations import ARGUMENT_SHARDING as ARGUMENT_SHARDING
 from .annotations import argument_shardings as argument_shardings
+from .annotations import checked_sharding as checked_sharding
 from .annotations import result_shardings as result_shardings
 from .annotations import said_by as said_by
 from .annotations import set_shardings as set_shardings

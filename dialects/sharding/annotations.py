@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType
 from xdsl.dialects.shard import ShardAxesArrayAttr, ShardingOp, ShardOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...errors import TenonError
 from ..graph.types import shape_of, tensor_type_of
@@ -30,26 +30,51 @@ def said_by(op: ShardOp, mesh: Mesh) -> Sharding:
     said = op.sharding.owner
     if not isinstance(said, ShardingOp):
         raise TenonError(f"{op.name}: its sharding is given by no shard.sharding", location=where)
-    name = f"%{op.src.name_hint}" if op.src.name_hint else "the value"
-    shape = shape_of(tensor_type_of(op.src, op.name))
-    return Sharding.of_op(said, mesh).checked(mesh, shape, name, where)
+    return checked_sharding(Sharding.of_op(said, mesh), op.src, mesh, op)
+
+
+def checked_sharding(sharding: Sharding, value: SSAValue, mesh: Mesh, op: Operation) -> Sharding:
+    """
+    Returns what is said of a value, without axes that split nothing. An index has no dims.
+
+    Raises TenonError, with the place of `op`, where it does not fit the value.
+    """
+    shape = () if isinstance(value.type, IndexType) else shape_of(tensor_type_of(value, op.name))
+    name = f"%{value.name_hint}" if value.name_hint else "the value"
+    return sharding.checked(mesh, shape, name, location_text(op.location))
 
 
 def argument_shardings(function: func.FuncOp) -> tuple[Sharding | None, ...]:
-    """Returns how each argument is split, None where that is not said."""
-    return _shardings(function.arg_attrs, len(function.function_type.inputs))
+    """
+    Returns how each argument is split, None where that is not said.
+
+    Raises TenonError, with the place, where the attribute is no sharding.
+    """
+    return _shardings(function, "argument", function.arg_attrs, len(function.function_type.inputs))
 
 
 def result_shardings(function: func.FuncOp) -> tuple[Sharding | None, ...]:
-    """Returns how each result is split, None where that is not said."""
-    return _shardings(function.res_attrs, len(function.function_type.outputs))
+    """
+    Returns how each result is split, None where that is not said.
+
+    Raises TenonError, with the place, where the attribute is no sharding.
+    """
+    return _shardings(function, "result", function.res_attrs, len(function.function_type.outputs))
 
 
-def _shardings(attributes: Attribute | None, count: int) -> tuple[Sharding | None, ...]:
+def _shardings(
+    function: func.FuncOp, what: str, attributes: Attribute | None, count: int
+) -> tuple[Sharding | None, ...]:
     found: list[Sharding | None] = []
-    for each in _dictionaries(attributes, count):
+    for number, each in enumerate(_dictionaries(attributes, count)):
         written = each.get(ARGUMENT_SHARDING)
-        found.append(Sharding.of(written) if isinstance(written, ShardAxesArrayAttr) else None)
+        if written is not None and not isinstance(written, ShardAxesArrayAttr):
+            raise TenonError(
+                f"@{function.sym_name.data}: {ARGUMENT_SHARDING} of {what} {number} is {written}, expected "
+                "#shard<axisarray[...]>",
+                location=location_text(function.location),
+            )
+        found.append(None if written is None else Sharding.of(written))
     return tuple(found)
 
 

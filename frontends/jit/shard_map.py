@@ -9,6 +9,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation
 
+from ...dialects.graph.collectives import RANK
 from ...errors import TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray
@@ -18,7 +19,7 @@ from ..calls.versions import TracedCall
 from ..sharding.axis_scope import axis_scope
 from ..sharding.mesh import Mesh
 from ..sharding.placing import shard
-from ..sharding.program_digest import RANK, check_same_program
+from ..sharding.program_digest import check_same_program
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import PartitionSpec, Sharding, sharding
 from ..tracing.leaves import WEAK

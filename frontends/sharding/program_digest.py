@@ -6,10 +6,8 @@ from hashlib import sha256
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.graph.collectives import RANK
 from ...semantics.world import World
-
-RANK = "tenon.rank"
-"""The attribute of a module that is the program of one rank."""
 
 
 def check_same_program(world: World, module: ModuleOp, name: str) -> None:

@@ -40,10 +40,12 @@ from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from ...dialects.graph.collectives import RANK
 from ...dialects.sharding import (
     Mesh,
     Sharding,
     argument_shardings,
+    checked_sharding,
     result_shardings,
     said_by,
     set_shardings,
@@ -52,9 +54,6 @@ from .bundles import bundle
 from .partitioner import Partitioner
 from .parts.views import VIEWS
 from .program import RankProgram
-
-RANK = "tenon.rank"
-"""The attribute of a module that is the program of one rank."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,7 @@ class PartitionGraphPass(ModulePass):
     rank: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        mesh = Mesh.of(op)
-        if mesh is None:
-            raise PassFailedException(f"{self.name}: the module has no shard.grid")
+        mesh = mesh_to_partition(op, self.name)
         if not 0 <= self.rank < mesh.size:
             raise PassFailedException(
                 f"{self.name}: rank {self.rank} is none of the {mesh.size} ranks of @{mesh.name}"
@@ -79,12 +76,26 @@ class PartitionGraphPass(ModulePass):
         op.attributes[RANK] = IntegerAttr(self.rank, i64)
 
 
+def mesh_to_partition(module: ModuleOp, who: str) -> Mesh:
+    """
+    Returns the mesh that a pass partitions a module for.
+
+    Raises PassFailedException where there is none, or the module is the program of one rank already.
+    """
+    mesh = Mesh.of(module)
+    if mesh is None:
+        raise PassFailedException(f"{who}: the module has no shard.grid")
+    if (rank := module.attributes.get(RANK)) is not None:
+        raise PassFailedException(f"{who}: the module is partitioned: {RANK} = {rank}")
+    return mesh
+
+
 def homes_of(function: func.FuncOp, mesh: Mesh) -> dict[SSAValue, Sharding]:
     """Returns how the values of a function are split, as its annotations say."""
     homes: dict[SSAValue, Sharding] = {}
     for argument, sharding in zip(function.body.block.args, argument_shardings(function), strict=True):
         if sharding is not None:
-            homes[argument] = sharding.on(mesh)
+            homes[argument] = checked_sharding(sharding, argument, mesh, function)
     for op in function.walk():
         if not isinstance(op, ShardOp):
             continue
@@ -112,7 +123,7 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
     program.location = last.location
     said = result_shardings(function)
     results = [
-        program.home(value) if sharding is None else sharding.on(mesh)
+        program.home(value) if sharding is None else checked_sharding(sharding, value, mesh, function)
         for value, sharding in zip(last.operands, said, strict=True)
     ]
     end = func.ReturnOp(

@@ -39,9 +39,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.sharding import Mesh
+from .partition_graph import mesh_to_partition
 from .propagation.annotate import annotate
 from .propagation.decisions import Decisions
 from .propagation.pad_pieces import write_pads
@@ -56,9 +55,7 @@ class PropagateShardingPass(ModulePass):
     allow_gather: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        mesh = Mesh.of(op)
-        if mesh is None:
-            raise PassFailedException(f"{self.name}: the module has no shard.grid")
+        mesh = mesh_to_partition(op, self.name)
         for function in [each for each in op.ops if isinstance(each, func.FuncOp)]:
             if not function.is_declaration:
                 write_pads(function)

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.shard import ShardingOp, ShardOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from ....dialects.graph.types import shape_of, tensor_type_of
-from ....dialects.modules.parsing import location_text
-from ....dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings, said_by
+from ....dialects.sharding import (
+    Mesh,
+    Sharding,
+    argument_shardings,
+    checked_sharding,
+    result_shardings,
+    said_by,
+)
 from ..ties import is_stack
 
 
@@ -32,7 +37,7 @@ def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
     values: dict[SSAValue, Sharding] = {}
     for argument, sharding in zip(function.body.block.args, argument_shardings(function), strict=True):
         if sharding is not None:
-            values[argument] = _checked(sharding, argument, mesh, function)
+            values[argument] = checked_sharding(sharding, argument, mesh, function)
     for op in [each for each in function.walk() if isinstance(each, ShardOp)]:
         sharding = said_by(op, mesh)
         # What is stacked is split as it is read, not as it is written.
@@ -50,13 +55,7 @@ def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
     last = function.body.block.last_op
     assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
     results = [
-        None if sharding is None else _checked(sharding, value, mesh, function)
+        None if sharding is None else checked_sharding(sharding, value, mesh, function)
         for value, sharding in zip(last.operands, result_shardings(function), strict=True)
     ]
     return Pins(values, tuple(results))
-
-
-def _checked(sharding: Sharding, value: SSAValue, mesh: Mesh, op: Operation) -> Sharding:
-    shape = shape_of(tensor_type_of(value, op.name))
-    name = f"%{value.name_hint}" if value.name_hint else "the value"
-    return sharding.checked(mesh, shape, name, location_text(op.location))

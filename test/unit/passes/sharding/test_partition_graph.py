@@ -21,6 +21,44 @@ def test_a_program_without_a_mesh_is_refused(name: str):
         run(name, FUNCTION)
 
 
+@pytest.mark.parametrize("again", ["propagate-sharding", "partition-graph{rank=1}"])
+def test_the_program_of_a_rank_is_not_partitioned_again(again: str):
+    # Without a collective: nothing but the attribute says that its arguments are parts already.
+    text = """shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<8xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<8xf32> {
+      %y = graph.exp %x : tensor<8xf32>
+      func.return %y : tensor<8xf32>
+    }"""
+    with pytest.raises(TenonError, match="the module is partitioned: tenon.rank = 1"):
+        run(f"propagate-sharding,partition-graph{{rank=1}},{again}", text)
+
+
+@pytest.mark.parametrize("name", ["propagate-sharding", "partition-graph"])
+@pytest.mark.parametrize("place", ["argument", "result"])
+@pytest.mark.parametrize(
+    ("sharding", "reason"),
+    [
+        ("#shard<axisarray[[1]]>", "%x is split over axis 1 of a mesh of rank 1"),
+        ("#shard<axisarray[[-1]]>", "%x is split over axis -1 of a mesh of rank 1"),
+        ("#shard<axisarray[[0, 0]]>", "%x is split over axis axis0 twice"),
+        ("#shard<axisarray[[0], []]>", "%x has rank 1, its sharding 2 dims"),
+        ('"axis0"', '@f: tenon.sharding of PLACE 0 is "axis0", expected #shard<axisarray'),
+        ("[[0]]", "@f: tenon.sharding of PLACE 0 is .*, expected #shard<axisarray"),
+    ],
+)
+def test_an_attribute_that_says_no_sharding_of_its_value_is_refused_by_both_passes(
+    name: str, place: str, sharding: str, reason: str
+):
+    said = f"{{tenon.sharding = {sharding}}}"
+    argument, result = (said, "") if place == "argument" else ("", said)
+    text = f"""shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<4xf32> {argument}) -> (tensor<4xf32> {result}) {{
+      func.return %x : tensor<4xf32>
+    }}"""
+    with pytest.raises(TenonError, match=reason.replace("PLACE", place)):
+        run(name, text)
+
+
 @pytest.mark.parametrize("rank", [4, 100])
 def test_a_rank_that_the_mesh_has_not_is_refused(rank: int):
     with pytest.raises(TenonError, match=f"rank {rank} is none of the 4 ranks of @mesh"):
