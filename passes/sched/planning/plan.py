@@ -151,7 +151,13 @@ class _Planner:
                 case graph.GraphOp():
                     self._visit(op)
                 case _:
-                    raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
+                    # By its name: few programs have annotations, and those that do have imported the dialect.
+                    reason = (
+                        "hint: run propagate-sharding and partition-graph, or tenon-run --ranks"
+                        if op.name.startswith("shard.")
+                        else "not an op of the graph dialect"
+                    )
+                    raise PassFailedException(f"{op.name}: cannot schedule ({reason})")
             if is_region:
                 captured.update(dict.fromkeys(op.operands))
                 for body in self.bodies.get(op, ()):

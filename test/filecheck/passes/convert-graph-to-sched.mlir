@@ -113,6 +113,16 @@ func.func @foreign(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+shard.grid @mesh(shape = 2)
+func.func @annotated(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %s = shard.sharding @mesh split_axes = [[0]] : !shard.sharding
+  // expected-error @below {{shard.shard: cannot schedule (hint: run propagate-sharding and partition-graph, or tenon-run --ranks)}}
+  %y = shard.shard %x to %s : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @below {{func.func: @scalars takes or returns f32, expected tensors}}
 func.func @scalars(%x: f32) -> f32 {
   func.return %x : f32
