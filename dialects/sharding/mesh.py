@@ -56,8 +56,8 @@ class Mesh:
         axis_names = _names_of(grid, len(shape))
         if axis_names is None or len(axis_names) != len(shape) or len(set(axis_names)) != len(axis_names):
             raise TenonError(
-                f"{grid.name}: {AXIS_NAMES} of @{name} is {grid.attributes[AXIS_NAMES]}, expected an array of "
-                f"{len(shape)} different names",
+                f"{grid.name}: {AXIS_NAMES} of @{name} is {grid.attributes[AXIS_NAMES]}, expected an array "
+                f"of {len(shape)} different names",
                 location=where,
             )
         return Mesh(name, shape, axis_names)
@@ -99,7 +99,7 @@ class Mesh:
 
 
 def _names_of(grid: GridOp, rank: int) -> tuple[str, ...] | None:
-    """Returns what the axes are called, `axis0` and so on where that is not said, None for no array of names."""
+    """Returns what the axes are called, by default `axis0` and so on; None for no array of names."""
     written = grid.attributes.get(AXIS_NAMES)
     if written is None:
         return tuple(f"axis{axis}" for axis in range(rank))

@@ -18,7 +18,7 @@ def test_a_mesh_reads_what_it_writes():
 @pytest.mark.parametrize("names", ['"xy"', "[1, 2]", '["x"]', '["x", "x"]', '["x", 2, "y"]'])
 def test_axes_have_an_array_of_different_names(names: str):
     text = f"shard.grid @m(shape = 2x2) {{axis_names = {names}}}"
-    with pytest.raises(TenonError, match="axis_names of @m is .*, expected an array of 2 different names"):
+    with pytest.raises(TenonError, match=r"axis_names of @m is .*, expected an array of 2 different names"):
         Mesh.of(parse_module(text))
 
 

@@ -29,7 +29,7 @@ def test_the_program_of_a_rank_is_not_partitioned_again(again: str):
       %y = graph.exp %x : tensor<8xf32>
       func.return %y : tensor<8xf32>
     }"""
-    with pytest.raises(TenonError, match="the module is partitioned: tenon.rank = 1"):
+    with pytest.raises(TenonError, match=r"the module is partitioned: tenon.rank = 1"):
         run(f"propagate-sharding,partition-graph{{rank=1}},{again}", text)
 
 
