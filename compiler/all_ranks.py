@@ -62,7 +62,8 @@ class AllRanks:
 
     def _part(self, whole: Array, sharding: Sharding, rank: int) -> Array:
         box = sharding.local_box(self.mesh, np.shape(whole), rank)
-        return np.ascontiguousarray(whole[tuple(slice(begin, end) for begin, end in box)])
+        # Not `ascontiguousarray`, which gives what has no dims one.
+        return np.asarray(whole[tuple(slice(begin, end) for begin, end in box)], order="C")
 
     def wholes(self, results: Sequence[Sequence[Array]]) -> list[Array]:
         """
