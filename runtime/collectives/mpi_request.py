@@ -54,17 +54,32 @@ class MpiRequest:
         self._handles = list(handles)
         self._finish = finish
         self._kept = kept
+        self._error: str | None = None
         self._lock = threading.Lock()
 
     def test(self) -> bool:
-        """Returns whether all messages are there, and lets MPI get on with them."""
+        """
+        Returns whether all messages are there, and lets MPI get on with them.
+
+        Raises:
+            RankError: MPI says that one failed; so does every further call.
+        """
         with self._lock:
-            try:
-                self._handles = [handle for handle in self._handles if not handle.Test()]
-            except self.owner.mpi.Exception as error:
-                text = " ".join(str(error).split())
-                raise RankError(f"rank {self.owner.ends.rank}: {self.what}: {text}") from None
+            if self._error is None:
+                try:
+                    self._handles = [handle for handle in self._handles if not handle.Test()]
+                except self.owner.mpi.Exception as error:
+                    self._error = " ".join(str(error).split())
+            if self._error is not None:
+                raise RankError(f"rank {self.owner.ends.rank}: {self.what}: {self._error}")
             return not self._handles
+
+    def get_on(self) -> bool:
+        """Returns whether it need not be tested again: it is done, or who waits for it gets its error."""
+        try:
+            return self.test()
+        except RankError:
+            return True
 
     def wait(self) -> None:
         """
@@ -189,6 +204,6 @@ class PendingRequests:
                 pending = list(self._pending)
             if not self._n_waiting:
                 for request in pending:
-                    if request.test():
+                    if request.get_on():
                         self.forget(request)
             time.sleep(_PROGRESS_SECONDS)
