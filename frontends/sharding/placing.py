@@ -78,7 +78,7 @@ def gather(array: ShardedArray, /) -> ConcreteArray:
 
     Raises:
         TypeError: it is no sharded array.
-        RankError: another rank has ended, or failed.
+        RankError: another rank has ended, or failed, or gathers an array of another dtype, shape or sharding.
     """
     if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"gather: {type(array).__name__} is no sharded array")
@@ -93,7 +93,7 @@ def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
     Raises:
         TypeError: it is no sharded array, or the sharding is none.
         TenonError: the sharding is of another world, or does not fit the array.
-        RankError: another rank has ended, or failed.
+        RankError: another rank has ended, or failed, or calls it with another dtype, shape or sharding.
     """
     _check(sharding, "reshard")
     if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -103,6 +103,9 @@ def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
     if sharding == array.sharding:
         return array
     sharding.check(array.shape, "reshard")
+    # Messages of other lengths are read as what was expected.
+    asked = f"{array.aval} from {array.sharding} to {sharding}"
+    sharding.mesh.world.check_same(asked.encode(), "array that is gathered or resharded")
     part = exchanged(array.shape, array.sharding, sharding, array.local.values)
     return _placed(part, array.shape, sharding)
 

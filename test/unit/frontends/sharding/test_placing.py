@@ -69,6 +69,9 @@ def test_a_rank_sends_only_what_another_one_lacks():
                     sent.append(operand.nbytes)
                 return world.begin(collective, operand, result)
 
+            def check_same(self, digest, what):
+                world.check_same(digest, what)
+
         mesh.world = Counting()
         x = tenon.shard(np.zeros(8, np.float32), tenon.sharding(mesh, "x"))
         tenon.gather(x)
@@ -155,3 +158,13 @@ def test_another_world_is_an_error():
     x = tenon.shard(WHOLE, tenon.sharding(one, "x"))
     with pytest.raises(TenonError, match=r"^reshard: Mesh\(x=1\) is of another world than Mesh\(x=1\)$"):
         tenon.reshard(x, tenon.sharding(other, "x"))
+
+
+@pytest.mark.parametrize("other", [WHOLE.astype(np.int32), WHOLE[:6]], ids=["dtype", "shape"])
+def test_ranks_that_reshard_other_arrays_are_an_error(other: np.ndarray):
+    def run():
+        mesh = tenon.Mesh((2,), ("x",))
+        tenon.gather(tenon.shard(other if mesh.rank else WHOLE, tenon.sharding(mesh, "x")))
+
+    with pytest.raises(tenon.RankError, match=r"differ in their array that is gathered or resharded: 1 from"):
+        tenon.run_ranks(2, run)
