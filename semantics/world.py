@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
@@ -59,6 +60,10 @@ class World(Protocol):
             RankError: the ranks have not the same digest of `what`; the error names those that differ.
         """
         ...
+
+
+THREAD_WORLD: ContextVar[World | None] = ContextVar("world", default=None)
+"""The world of a rank that is a thread of this process, as `run_ranks` has it."""
 
 
 def joined(arrays: Sequence[Array]) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...semantics.world import THREAD_WORLD, World
 from ..arrays.aval import Aval, aval_of
 from ..arrays.concrete import ConcreteArray, is_frozen
 from ..arrays.static_key import static_key
@@ -33,11 +34,13 @@ class CallSignature:
     parameters: tuple[str, ...] = field(default=())
     shardings: tuple[Sharding | None, ...] = field(default=())
     """How each array is split, where one is."""
+    world: World | None = None
+    """That of `run_ranks`: a function that makes a mesh itself has another program on each of its ranks."""
 
     @property
     def key(self) -> Any:
         static = tuple([(name, key) for name, key, _ in self.static])
-        return self.structure, self.avals, static, self.shardings
+        return self.structure, self.avals, static, self.shardings, self.world
 
     def paths(self) -> list[str]:
         """Returns how the function reaches each array: `x`, `params['w']`."""
@@ -140,7 +143,7 @@ class Parameters:
         shardings: tuple[Sharding | None, ...] = ()
         if any(leaf.__class__ is ShardedArray for leaf in leaves):
             shardings = tuple([getattr(leaf, "sharding", None) for leaf in leaves])
-        return CallSignature(structure, avals, tuple(static), self.names, shardings)
+        return CallSignature(structure, avals, tuple(static), self.names, shardings, THREAD_WORLD.get())
 
     def arguments_of(self, signature: CallSignature, leaves: Iterable[Any]) -> Arguments:
         """Returns the arguments of the function itself, with `leaves` for the arrays."""

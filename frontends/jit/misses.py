@@ -83,4 +83,6 @@ def differences(new: CallSignature, old: CallSignature) -> tuple[str, ...]:
             found.append(
                 f"{path}: {sharding or 'not sharded'}, was {old_shardings.get(path) or 'not sharded'}"
             )
+    if not found and new.world is not old.world:
+        found.append("it is of another rank of this process")
     return tuple(found) or ("nothing the signature shows",)

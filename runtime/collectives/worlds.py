@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any
 
-from ...semantics.world import World
+from ...semantics.world import THREAD_WORLD, World
 from .local_ranks import run_ranks as run_in_threads
 from .local_world import LocalWorld, local_worlds
 from .mpi_library import is_launched
-
-_CURRENT: ContextVar[World | None] = ContextVar("world", default=None)
 
 
 def current_world() -> World:
@@ -24,7 +21,7 @@ def current_world() -> World:
         MissingExtraError: `mpiexec` started the process, and mpi4py is not installed.
         DeviceError: MPI cannot be used.
     """
-    world = _CURRENT.get()
+    world = THREAD_WORLD.get()
     if world is not None:
         return world
     if is_launched():
@@ -53,7 +50,7 @@ def run_ranks(count: int, function: Callable[..., Any], /, *arguments: Any) -> l
         raise ValueError(f"run_ranks: {count} ranks, expected 1 or more")
 
     def run(world: LocalWorld) -> Any:
-        _CURRENT.set(world)
+        THREAD_WORLD.set(world)
         return partial(function, *arguments)()
 
     return run_in_threads([run] * count)

@@ -84,6 +84,22 @@ def test_a_function_can_say_itself_how_its_arrays_are_split():
     on(2, run)
 
 
+def test_a_function_that_makes_its_mesh_has_a_program_for_each_rank():
+    @tenon.jit
+    def program(a):
+        mesh = tenon.Mesh((2,), ("x",))
+        return tenon.shard(a, tenon.sharding(mesh, "x")) + 1
+
+    def run(mesh):
+        found = program(A)
+        np.testing.assert_array_equal(found.local.numpy(), A[tenon.sharding(mesh, "x").box(A.shape)] + 1)
+
+    for _ in range(2):
+        on(2, run)
+    misses = [str(miss) for miss in program.explain_misses()]
+    assert len(misses) == 4 and "it is of another rank of this process" in misses[1]
+
+
 def test_another_sharding_is_another_program_and_the_same_one_is_not():
     def run(mesh):
         program = tenon.jit(lambda a: a + 1)
