@@ -7,6 +7,7 @@ from functools import cache
 from hashlib import sha256
 from math import prod
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -56,6 +57,10 @@ class MpiWorld:
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)
         where = f" ({collective.where})" if collective.where else ""
         what = f"{collective}{where}"
+        # Parts may be uneven, and lines are no part of a program: neither is of what all ranks have alike.
+        shape = operand.shape if collective.kind == "all_reduce" else ()
+        alike = f"{collective} {collective.grid} {collective.axes} {operand.dtype} {shape}"
+        self.ends.history = crc32(alike.encode(), self.ends.history)
         return self.pending.added(what, ranks, handles, finish, (operand, result, kept))
 
     def check_same(self, digest: bytes, what: str) -> None:
@@ -65,15 +70,20 @@ class MpiWorld:
         Raises:
             RankError: ranks have another digest than rank 0, or do something else.
         """
-        # Of one length, whatever the digests are.
-        own = np.frombuffer(sha256(digest).digest(), np.uint8)
+        # Of one length, whatever the digests are. MPI may give ranks that have begun different collectives
+        # other numbers, and no error.
+        before = self.ends.history.to_bytes(4, "little")
+        own = np.frombuffer(sha256(digest).digest() + before, np.uint8)
         found = np.empty((self.size, len(own)), np.uint8)
         handle = self.comm.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
         self.pending.added(f"the others' {what}", range(self.size), [handle], None, (own, found)).wait()
-        differing = [rank for rank in range(self.size) if not np.array_equal(found[rank], found[0])]
-        if differing:
-            ranks = ", ".join(map(str, differing))
-            raise RankError(f"the ranks differ in their {what}: {ranks} from rank 0", differing[0])
+        for part, differs in (
+            (found[:, : -len(before)], f"their {what}"),
+            (found[:, -len(before) :], f"the collectives that they have begun before the {what}"),
+        ):
+            if differing := np.flatnonzero((part != part[0]).any(axis=1)).tolist():
+                ranks = ", ".join(map(str, differing))
+                raise RankError(f"the ranks differ in {differs}: {ranks} from rank 0", differing[0])
 
     def _group(self, grid: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         """Returns the communicator of the ranks that differ along `axes` only, and these ranks."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 _GOODBYE, _WAITING = 1, 2
-"""Tags of messages: how many collectives a rank has begun in all, and for which one it waits."""
+"""Tags of messages: how many collectives a rank has begun in all, and which; and for which one it waits."""
 
 _MOST_TEXT = 256
 """The most bytes of what a rank says that it waits for."""
@@ -45,11 +45,15 @@ class RankEnds:
         self.size: int = self.comm.Get_size()
         self.begun = 0
         """How many collectives this rank has begun."""
+        self.history = 0
+        """A checksum of those of programs, arrays and checkpoints, which is that of all ranks."""
         self.ended: dict[int, int] = {}
         """By rank, how many collectives those had begun that have ended."""
         self.waiting: dict[int, tuple[int, str]] = {}
         """By rank, the number of the collective that it said it waits for, and what that is."""
         self.is_leaving = False
+        self._histories: dict[int, str] = {}
+        """By rank, `history` of those that have ended."""
         self._marks: mmap.mmap | None = None
         self._sent: list[tuple[Any, Any]] = []
         self._lock = threading.Lock()
@@ -77,10 +81,12 @@ class RankEnds:
                 text = np.empty(status.Get_count(self.mpi.BYTE), np.uint8)
                 self.comm.Recv([text, self.mpi.BYTE], source, status.Get_tag())
                 number = int(text[:8].view(np.int64)[0])
+                rest = text[8:].tobytes().decode(errors="replace")
                 if status.Get_tag() == _GOODBYE:
                     self.ended[source] = number
+                    self._histories[source] = rest
                 else:
-                    self.waiting[source] = number, text[8:].tobytes().decode(errors="replace")
+                    self.waiting[source] = number, rest
 
     def tell(self, number: int, what: str) -> None:
         """Tells all others for which collective this rank waits."""
@@ -111,11 +117,20 @@ class RankEnds:
         self.is_leaving = True
         self._mark()
         sys.stdout.flush()
-        self._send(_GOODBYE, self.begun)
+        history = str(self.history)
+        self._send(_GOODBYE, self.begun, history)
         while len(self.ended) < self.size - 1 or self._sent:
             self.look()
             self._sent = [(request, kept) for request, kept in self._sent if not request.Test()]
             time.sleep(_POLL_SECONDS)
+        differing = [rank for rank, number in sorted(self.ended.items()) if number == self.begun]
+        differing = [rank for rank in differing if self._histories[rank] != history]
+        if differing:
+            # MPI gave them some numbers, which may have been used.
+            self.abort(
+                f"rank {self.rank} has begun other collectives than ranks {', '.join(map(str, differing))}: "
+                "what they gave is wrong"
+            )
         self.mpi.Finalize()
 
     def _start_witness(self) -> None:

@@ -34,6 +34,12 @@ def test_mpi_does_what_every_world_must(passes: Callable[..., None], ranks: int)
         ),
         ("differs", r"RankError: the ranks differ in their program @f: 2 from rank 0$"),
         ("other", r"RankError: rank \d waits for .*, and rank \d has begun .* instead"),
+        ("order", r"tenon: rank \d has begun other collectives than ranks [\d, ]+: what they gave is wrong$"),
+        (
+            "order seen",
+            r"RankError: the ranks differ in the collectives that they have begun before the program @f: 2 "
+            r"from rank 0$",
+        ),
         (
             "mesh",
             r"TenonError: Mesh: rank \d: a mesh of shape \(4,\) has 4 ranks, and the world has 3 "

@@ -46,6 +46,13 @@ match what:
         reduce(3 if is_last else 2)
         reduce(4)
         world.check_same(bytes(32), "program @f") if is_last else reduce(5)
+    case "order":
+        for channel in (2, 3) if is_last else (3, 2):
+            reduce(channel)
+    case "order seen":
+        for channel in (2, 3) if is_last else (3, 2):
+            reduce(channel)
+        world.check_same(bytes(32), "program @f")
     case "waits":
         if is_last:
             time.sleep(30)
