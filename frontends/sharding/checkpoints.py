@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from errno import ENOENT
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -37,7 +38,7 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
     Raises:
         TypeError: a leaf is no sharded array.
         TenonError: there are none, or they are of several meshes.
-        OSError: this rank cannot write.
+        OSError: this rank cannot write, or another program has written to the folder meanwhile.
         RankError: another rank could not write, has ended, or failed.
     """
     leaves: list[Any] = []
@@ -182,7 +183,17 @@ def _with_digests(
 
 
 def _publish(root: Path, index: CheckpointIndex) -> None:
-    """Makes what was written what is read, in one step, and removes what was before."""
+    """
+    Makes what was written what is read, in one step, and removes what was before.
+
+    Raises:
+        OSError: it cannot be written, or parts are gone: another program has written its own meanwhile.
+    """
+    for number, array in enumerate(index.arrays):
+        for place in range(len(array.parts)):
+            path = index.file(root, number, place)
+            if not path.is_file():
+                raise FileNotFoundError(ENOENT, "another program has written to the folder", str(path))
     new = root / f"{INDEX}.{index.folder}"
     with new.open("w", encoding="utf-8") as file:
         file.write(index.text())

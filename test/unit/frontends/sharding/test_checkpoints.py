@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import RankError, TenonError
+from tenon.frontends.sharding import checkpoints
 
 A = np.arange(7 * 9, dtype=np.float32).reshape(7, 9)
 B = np.arange(5).astype(ml_dtypes.bfloat16)
@@ -83,6 +84,20 @@ def test_what_is_not_written_to_its_end_leaves_what_was_there(tmp_path: Path):
         return real(path, *arguments, **named)
 
     with patch.object(Path, "open", fail), pytest.raises(OSError, match="No space left on device"):
+        save(tmp_path, 2, scale=2)
+    check(tmp_path, 2)
+
+
+def test_who_is_overtaken_by_another_program_leaves_what_that_wrote(tmp_path: Path):
+    real = checkpoints._publish
+
+    def overtaken(root, index):
+        with patch.object(checkpoints, "_publish", real):
+            save(tmp_path, 1)
+        real(root, index)
+
+    message = "another program has written to the folder"
+    with patch.object(checkpoints, "_publish", overtaken), pytest.raises(FileNotFoundError, match=message):
         save(tmp_path, 2, scale=2)
     check(tmp_path, 2)
 
