@@ -50,7 +50,7 @@ class Matrices:
     def _binary(self, op: type[graph.BinaryOp] | type[graph.CompareOp], other: Matrices | Number) -> Matrices:
         if not isinstance(other, Matrices):
             return self.of(self.c.binary(op, self.value, other))
-        shape = tuple(map(max, self.shape, other.shape))
+        shape = _repeated_shape(self, other)
         sides = [self.c.broadcast(each.value, shape) for each in (self, other)]
         return self.of(self.c.binary(op, *sides))
 
@@ -98,7 +98,7 @@ class Matrices:
     def where(self, one: Matrices | Number, other: Matrices | Number) -> Matrices:
         """Returns elements of `one` where these are true, else of `other`; one of the two is no number."""
         values = [each for each in (one, other) if isinstance(each, Matrices)]
-        shape = tuple(map(max, self.shape, *(each.shape for each in values)))
+        shape = _repeated_shape(self, *values)
         sides = [
             self.c.broadcast(each.value, shape)
             if isinstance(each, Matrices)
@@ -243,6 +243,14 @@ class Matrices:
         )
         op = self.c.put(graph.WhileOp([each.value for each in initial], first, body))
         return [self.of(value) for value in op.results]
+
+
+def _repeated_shape(*values: Matrices) -> tuple[int, ...]:
+    """Returns the shape that values have together: what is there once is repeated, or not there at all."""
+    return tuple(
+        next((extent for extent in extents if extent != 1), 1)
+        for extents in zip(*(each.shape for each in values), strict=True)
+    )
 
 
 def matrices_of(c: Conversion, value: SSAValue) -> Matrices:
