@@ -36,7 +36,16 @@ from .attributes import AxisAttr, ChannelAttr, IntsAttr, PairsAttr, ReduceKind, 
 from .base import GraphOp, check_result
 from .contraction import REDUCE_ELEMENTS
 from .host_call import HostCallOp
-from .types import TENSOR, TENSOR_T, are_equal_extents, check_axes, shape_of, tensor_of, tensor_type_of
+from .types import (
+    TENSOR,
+    TENSOR_T,
+    ElementKind,
+    are_equal_extents,
+    check_axes,
+    shape_of,
+    tensor_of,
+    tensor_type_of,
+)
 
 __all__ = [
     "AllGatherOp",
@@ -450,6 +459,7 @@ class AxisIndexOp(GraphOp):
     result = result_def(TENSOR)
     assembly_format = "`on` $grid `axis` `=` $axis attr-dict `:` type($result)"
     RESULT: ClassVar = tensor_of(i32, ())
+    ELEMENTS: ClassVar[ElementKind] = ElementKind("i32", frozenset((i32,)))
 
     def __init__(self, grid: str | FlatSymbolRefAttr, axis: int | AxisAttr):
         Operation.__init__(
