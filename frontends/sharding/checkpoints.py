@@ -67,7 +67,7 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
     index = _with_digests(mesh, index, leaves, digests)
     if mesh.rank == 0:
         try:
-            _publish(root, index)
+            publish(root, index)
         except OSError as error:
             failure = error
     _check_written(mesh, failure)
@@ -182,7 +182,7 @@ def _with_digests(
     return CheckpointIndex(index.folder, tuple(arrays))
 
 
-def _publish(root: Path, index: CheckpointIndex) -> None:
+def publish(root: Path, index: CheckpointIndex) -> None:
     """
     Makes what was written what is read, in one step, and removes what was before.
 

@@ -204,9 +204,6 @@ UNSUPPORTED = {
     "%w = arith.constant dense<1.0> : tensor<2xf32>": (
         "arith.constant: no C constant for dense<1.000000e+00> : tensor<2xf32>"
     ),
-    '%w = "arith.constant"() <{value = dense_resource<blob> : vector<2xf32>}> : () -> vector<2xf32>': (
-        "arith.constant: no C constant for dense_resource<blob> : vector<2xf32>"
-    ),
     "%w = low.alloca : memref<2x2xf32>": "low.alloca: no C array for memref<2x2xf32>",
     "%w = low.alloca : memref<2xi1>": "low.alloca: no C array for memref<2xi1>",
     '%w = "memref.load"(%x) : (memref<16xf32>) -> f32': ("memref.load: 0 indices, expected one linear index"),

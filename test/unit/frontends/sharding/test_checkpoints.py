@@ -89,15 +89,15 @@ def test_what_is_not_written_to_its_end_leaves_what_was_there(tmp_path: Path):
 
 
 def test_who_is_overtaken_by_another_program_leaves_what_that_wrote(tmp_path: Path):
-    real = checkpoints._publish
+    real = checkpoints.publish
 
     def overtaken(root, index):
-        with patch.object(checkpoints, "_publish", real):
+        with patch.object(checkpoints, "publish", real):
             save(tmp_path, 1)
         real(root, index)
 
     message = "another program has written to the folder"
-    with patch.object(checkpoints, "_publish", overtaken), pytest.raises(FileNotFoundError, match=message):
+    with patch.object(checkpoints, "publish", overtaken), pytest.raises(FileNotFoundError, match=message):
         save(tmp_path, 2, scale=2)
     check(tmp_path, 2)
 
