@@ -48,6 +48,29 @@ def padding_of(
     raise TenonError(f"auto_pad is {auto_pad!r}, expected NOTSET, SAME_UPPER, SAME_LOWER or VALID")
 
 
+def windows_of(
+    x: Any,
+    kernel: Any,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    kernel_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> tuple[Sequence[int], Sequence[int], list[tuple[int, int]]]:
+    """
+    Returns the strides, the dilations and what is padded for each spatial axis of a convolution.
+
+    Raises:
+        TenonError: `kernel_shape` is not that of the kernel, or the padding is none of ONNX.
+    """
+    count = len(x.shape) - 2
+    steps, apart = strides or [1] * count, dilations or [1] * count
+    if kernel_shape is not None and tuple(kernel_shape) != tuple(kernel.shape[2:]):
+        raise TenonError(f"kernel_shape is {kernel_shape}, the kernel has shape {kernel.shape}")
+    windows = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], apart, strict=True)]
+    return steps, apart, padding_of(auto_pad, pads, x.shape[2:], windows, steps)
+
+
 @onnx_op("Conv")
 def conv(
     x: Array,
@@ -61,15 +84,9 @@ def conv(
     pads: list[int] | None = None,
     strides: list[int] | None = None,
 ) -> Array:
-    count = len(x.shape) - 2
-    steps = strides or [1] * count
-    apart = dilations or [1] * count
-    if kernel_shape is not None and tuple(kernel_shape) != tuple(kernel.shape[2:]):
-        raise TenonError(f"kernel_shape is {kernel_shape}, the kernel has shape {kernel.shape}")
-    windows = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], apart, strict=True)]
-    widths = padding_of(auto_pad, pads, x.shape[2:], windows, steps)
+    steps, apart, widths = windows_of(x, kernel, auto_pad, dilations, kernel_shape, pads, strides)
     found = nn.conv(x, kernel, strides=steps, padding=widths, dilation=apart, groups=group)
-    return found if bias is None else tnp.add(found, _per_channel(bias, count))
+    return found if bias is None else tnp.add(found, _per_channel(bias, len(steps)))
 
 
 def _per_channel(x: Array, count: int) -> Array:

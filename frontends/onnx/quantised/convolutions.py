@@ -10,7 +10,7 @@ from typing import Any
 from ....errors import TenonError
 from ... import nn
 from ... import numpy as tnp
-from ..layers.convolutions import padding_of
+from ..layers.convolutions import windows_of
 from ..registry import onnx_op
 from .linear import INT32, is_single, one_or_row, requantised, zero_of
 from .operands import INT8, along_first, check_integers, difference, signed, unsigned
@@ -18,11 +18,12 @@ from .operands import INT8, along_first, check_integers, difference, signed, uns
 _ZEROS = ("x_zero", "kernel_zero")
 
 
-def integer_conv(
+@onnx_op("ConvInteger", since=10, either=_ZEROS)
+def conv_integer(
     x: Any,
     kernel: Any,
-    x_zero: Any,
-    kernel_zero: Any,
+    x_zero: Any = None,
+    kernel_zero: Any = None,
     *,
     auto_pad: str = "NOTSET",
     dilations: list[int] | None = None,
@@ -42,12 +43,8 @@ def integer_conv(
     check_integers(x, kernel)
     if x_zero is not None and not is_single(x_zero):
         raise TenonError(f"the zero point of the image has shape {x_zero.shape}, expected one")
-    count = len(x.shape) - 2
-    steps, apart = strides or [1] * count, dilations or [1] * count
-    if kernel_shape is not None and tuple(kernel_shape) != tuple(kernel.shape[2:]):
-        raise TenonError(f"kernel_shape is {kernel_shape}, the kernel has shape {kernel.shape}")
-    windows = [(k - 1) * d + 1 for k, d in zip(kernel.shape[2:], apart, strict=True)]
-    widths = [(0, 0), (0, 0), *padding_of(auto_pad, pads, x.shape[2:], windows, steps)]
+    steps, apart, spatial = windows_of(x, kernel, auto_pad, dilations, kernel_shape, pads, strides)
+    widths = [(0, 0), (0, 0), *spatial]
     weights, kernel_zero = signed(kernel, kernel_zero)
     zero, kernel_zero = zero_of(x, x_zero), zero_of(x, kernel_zero)
     is_narrow = weights.dtype == INT8 and kernel_zero is None and x.dtype.itemsize == 1
@@ -66,40 +63,7 @@ def integer_conv(
     if zero is None:
         return total
     sums = tnp.sum(weights, axis=tuple(range(1, len(kernel.shape))), dtype=INT32)
-    return tnp.subtract(total, _channels(tnp.multiply(sums, tnp.reshape(zero, ())), count))
-
-
-def _channels(x: Any, count: int) -> Any:
-    """Returns what there is one of for each channel so that it broadcasts, with so many axes of places."""
-    return along_first(x, count + 1)
-
-
-@onnx_op("ConvInteger", since=10, either=_ZEROS)
-def conv_integer(
-    x: Any,
-    kernel: Any,
-    x_zero: Any = None,
-    kernel_zero: Any = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: list[int] | None = None,
-    group: int = 1,
-    kernel_shape: list[int] | None = None,
-    pads: list[int] | None = None,
-    strides: list[int] | None = None,
-) -> Any:
-    return integer_conv(
-        x,
-        kernel,
-        x_zero,
-        kernel_zero,
-        auto_pad=auto_pad,
-        dilations=dilations,
-        group=group,
-        kernel_shape=kernel_shape,
-        pads=pads,
-        strides=strides,
-    )
+    return tnp.subtract(total, along_first(tnp.multiply(sums, tnp.reshape(zero, ())), len(x.shape) - 1))
 
 
 @onnx_op("QLinearConv", since=10, either=(*_ZEROS, "y_zero"))
@@ -121,7 +85,7 @@ def qlinear_conv(
     pads: list[int] | None = None,
     strides: list[int] | None = None,
 ) -> Any:
-    total = integer_conv(
+    total = conv_integer(
         x,
         kernel,
         x_zero,
@@ -133,9 +97,9 @@ def qlinear_conv(
         pads=pads,
         strides=strides,
     )
-    count = len(x.shape) - 2
+    rank = len(x.shape) - 1
     if bias is not None:
-        total = tnp.add(total, _channels(bias, count))
+        total = tnp.add(total, along_first(bias, rank))
     factor = tnp.multiply(one_or_row(x_scale), one_or_row(kernel_scale))
-    factor = _channels(tnp.divide(factor, one_or_row(y_scale)), count)
+    factor = along_first(tnp.divide(factor, one_or_row(y_scale)), rank)
     return requantised(total, factor, y_zero)

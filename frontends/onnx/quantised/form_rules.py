@@ -9,7 +9,7 @@ import numpy as np
 from ... import numpy as tnp
 from ..forms import Codes, Form, FormCall, Sums, form_op
 from ..values import Value, is_known
-from .convolutions import integer_conv
+from .convolutions import conv_integer
 from .linear import FLOAT32, INT32, is_single, one_or_row, requantised
 from .operands import along_first
 from .products import integer_product
@@ -143,7 +143,7 @@ def conv(call: FormCall) -> Found:
     ):
         return None
     x, weights = call.lift(image.integers), call.lift(kernel.integers)
-    total = integer_conv(x, weights, image.zero, kernel.zero, **call.attributes)
+    total = conv_integer(x, weights, image.zero, kernel.zero, **call.attributes)
     rank = len(x.shape) - 1
     factor = tnp.multiply(one_or_row(call.lift(image.scale)), one_or_row(call.lift(kernel.scale)))
     factor = along_first(factor, rank)
