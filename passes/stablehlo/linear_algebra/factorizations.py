@@ -54,15 +54,13 @@ def _reflection(a: Matrices, at: SSAValue) -> tuple[Matrices, Matrices, Matrices
     alpha = column.row(at)
     rest = (rows > number).where(column, 0)
     # Scaled, so that no square overflows or vanishes.
-    scale = (rows >= number).where(column, 0).largest
-    unit = scale.equals(0).where(scale.ones, scale)
+    unit = (rows >= number).where(column, 0).largest.divisor
     scaled, first = rest / unit, alpha / unit
     tail = (scaled * scaled).summed(-2)
     is_done = tail.equals(0)
     norm = (first * first + tail).root
     beta = norm.signed_as(alpha) * -1
-    nothing = beta.equals(0)
-    factor = is_done.where(0, (beta - first) / nothing.where(beta.ones, beta))
+    factor = is_done.where(0, (beta - first) / beta.divisor)
     below = scaled / is_done.where(beta.ones, first - beta)
     vector = rows.equals(number).where(below.ones, below)
     return vector, factor, is_done.where(alpha, beta * unit)

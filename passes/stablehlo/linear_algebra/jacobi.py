@@ -41,19 +41,16 @@ def eigenvalues(a: Matrices, lower: bool) -> tuple[Matrices, Matrices]:
 
 def _eigenvalues(a: Matrices, lower: bool, epsilon: float) -> tuple[Matrices, Matrices]:
     n = a.n_rows
-    rows, columns = a.places(-2), a.places(-1)
-    kept = (rows >= columns) if lower else (columns >= rows)
-    triangle = kept.where(a, 0)
-    a = triangle + rows.equals(columns).where(0, triangle.transposed)
-    largest = a.largest
-    scale = largest.equals(0).where(largest.ones, largest)
+    triangle = a.in_triangle(lower).where(a, 0)
+    a = triangle + a.on_diagonal.where(0, triangle.transposed)
+    scale = a.largest.divisor
     half = (n + 1) // 2
     work = _padded(a / scale, 2 * half, 2 * half)
     bound = (work * work).whole.root * (4 * epsilon)
     vectors = work.identity(2 * half, 2 * half)
 
     def off_diagonal(work: Matrices) -> Matrices:
-        outside = work.places(-2).equals(work.places(-1)).where(0, work)
+        outside = work.on_diagonal.where(0, work)
         return (outside * outside).whole.root
 
     def round_of(work: Matrices, vectors: Matrices) -> tuple[Matrices, Matrices]:
@@ -73,7 +70,7 @@ def _eigenvalues(a: Matrices, lower: bool, epsilon: float) -> tuple[Matrices, Ma
         lambda found: (off_diagonal(found[0]) > bound) & _below(found[2]),
         sweep,
     )
-    values = work.places(-2).equals(work.places(-1)).where(work, 0).summed(-2) * scale
+    values = work.diagonal * scale
     values, vectors = values.part(-1, 0, n), vectors.part(-2, 0, n).part(-1, 0, n)
     order = _order(values, descending=False)
     valid = (scale - scale).equals(0)
@@ -98,11 +95,10 @@ def _singular_values(a: Matrices, full: bool, epsilon: float) -> tuple[Matrices,
         v, values, u = _singular_values(a.transposed, full, epsilon)
         return u.transposed, values, v.transposed
     m, n = a.n_rows, a.n_columns
-    largest = a.largest
-    scale = largest.equals(0).where(largest.ones, largest)
+    scale = a.largest.divisor
     reflected, factors = qr(a / scale)
     triangle = reflected.part(-2, 0, n)
-    triangle = (triangle.places(-1) >= triangle.places(-2)).where(triangle, 0)
+    triangle = triangle.in_triangle(lower=False).where(triangle, 0)
     half = (n + 1) // 2
     work = _padded(triangle, n, 2 * half)
     vectors = work.identity(2 * half, 2 * half)
@@ -114,7 +110,7 @@ def _singular_values(a: Matrices, full: bool, epsilon: float) -> tuple[Matrices,
         p, q = (first * first).summed(-2), (second * second).summed(-2)
         pq = (first * second).summed(-2)
         reached = (p * q).root.at_least(noise)
-        angle = pq.magnitude / reached.equals(0).where(reached.ones, reached)
+        angle = pq.magnitude / reached.divisor
         c, s = _rotation(q - p, pq, angle.of(angle.c.binary(graph.LeOp, angle.value, bound)))
         moved = _moved(_rotated(work, c, s, -1), -1), _moved(_rotated(vectors, c, s, -1), -1)
         return [*moved, worst.at_least(angle.largest)]
@@ -137,7 +133,7 @@ def _singular_values(a: Matrices, full: bool, epsilon: float) -> tuple[Matrices,
     work, vectors, values = (_ordered(each, order) for each in (work, vectors, values))
     # The columns are orthogonal: what reflects them is their directions, also of those that vanish.
     own, own_factors = qr(work)
-    signs = own.places(-2).equals(own.places(-1)).where(own, 0).summed(-2)
+    signs = own.diagonal
     signs = signs.ones.signed_as(signs)
     inner = product_of_reflections(own, own_factors) * signs
     size = m if full else n
@@ -165,7 +161,7 @@ def _diagonals(work: Matrices, half: int) -> tuple[Matrices, Matrices, Matrices]
     """Returns the diagonals of the first, the last and the upper right quarter, as rows."""
     upper, lower = work.part(-2, 0, half), work.part(-2, half, half)
     quarters = upper.part(-1, 0, half), lower.part(-1, half, half), upper.part(-1, half, half)
-    p, q, pq = (each.places(-2).equals(each.places(-1)).where(each, 0).summed(-2) for each in quarters)
+    p, q, pq = (each.diagonal for each in quarters)
     return p, q, pq
 
 

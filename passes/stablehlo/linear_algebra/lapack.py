@@ -73,10 +73,8 @@ class _Call:
 def _potrf(call: _Call) -> Sequence[SSAValue]:
     a, lower = call.square(), call.letter("uplo", "LU") == "L"
     found = a.of(factored(call.c, a.value, lower))
-    rows, columns = a.places(-2), a.places(-1)
-    diagonal = rows.equals(columns).where(found, 0).summed(-2)
-    kept = (rows >= columns) if lower else (columns >= rows)
-    return kept.where(found, a).value, call.single(first_failure(diagonal))
+    kept = a.in_triangle(lower).where(found, a)
+    return kept.value, call.single(first_failure(found.diagonal))
 
 
 def _trsm(call: _Call) -> Sequence[SSAValue]:

@@ -127,6 +127,26 @@ class Matrices:
         return self.magnitude.reduced(ReduceKind.MAX, -1).reduced(ReduceKind.MAX, -2)
 
     @property
+    def divisor(self) -> Matrices:
+        """These with 1 where they are 0."""
+        return self.equals(0).where(self.ones, self)
+
+    @property
+    def on_diagonal(self) -> Matrices:
+        """Whether an element is on the diagonal."""
+        return self.places(-2).equals(self.places(-1))
+
+    @property
+    def diagonal(self) -> Matrices:
+        """The elements of the diagonal, as a row."""
+        return self.on_diagonal.where(self, 0).summed(-2)
+
+    def in_triangle(self, lower: bool) -> Matrices:
+        """Returns whether an element is in the lower triangle, or in the upper one, with the diagonal."""
+        rows, columns = self.places(-2), self.places(-1)
+        return (rows >= columns) if lower else (columns >= rows)
+
+    @property
     def transposed(self) -> Matrices:
         rank = len(self.shape)
         return self.of(self.c.permute(self.value, [*range(rank - 2), rank - 1, rank - 2]))
@@ -157,9 +177,6 @@ class Matrices:
         sizes = list(self.shape)
         sizes[axis] = 1
         return self.of(self.c.add(graph.DynamicSliceOp(self.value, self._starts(axis, at), sizes)))
-
-    def with_column(self, at: SSAValue, column: Matrices) -> Matrices:
-        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-1, at), column.value)))
 
     def with_row(self, at: SSAValue, row: Matrices) -> Matrices:
         return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-2, at), row.value)))
@@ -197,7 +214,7 @@ class Matrices:
 
     def identity(self, n_rows: int, n_columns: int) -> Matrices:
         shape = self.filled(0, n_rows, n_columns)
-        return shape.places(-2).equals(shape.places(-1)).where(shape + 1, 0)
+        return shape.on_diagonal.where(shape + 1, 0)
 
     def repeated(
         self,
