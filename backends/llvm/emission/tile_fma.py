@@ -38,7 +38,6 @@ Amount = int | str
 LINE_NBYTES = 64
 """How much is fetched at once: a cache line."""
 
-
 FMAS_IN_A_ROW = 24
 """A step of the depth with fewer is written out several times, so that the loop costs little beside it."""
 
@@ -136,10 +135,7 @@ class _TileWriter:
         lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
         sums = [self._start(place, number) for place in places for number in range(self.vectors)]
-        steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
-        amount = self._amount
-        depths = [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
-        sums = self._sum(depths, lhs, rhs, sums)
+        sums = self._sum(self._depths(), lhs, rhs, sums)
         for row, place in enumerate(places):
             for number in range(self.vectors):
                 self._store(sums[row * self.vectors + number], place, number)
@@ -151,10 +147,7 @@ class _TileWriter:
         acc = self._at(self.acc, self._amount(op.acc_at), self._times(acc_row, part.column), part.row)
         lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
-        steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
-        amount = self._amount
-        depths = [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
-        sums = self._sum(depths, lhs, rhs, ["zeroinitializer"] * (part.rows * self.vectors))
+        sums = self._sum(self._depths(), lhs, rhs, ["zeroinitializer"] * (part.rows * self.vectors))
         for number in range(self.vectors):
             columns = min(self.lanes, part.columns - number * self.lanes)
             for first in range(0, part.rows, self.lanes):
@@ -165,6 +158,11 @@ class _TileWriter:
                 for column, value in enumerate(turned[:columns]):
                     row = self._step(self.acc, acc, self._times(acc_row, number * self.lanes + column))
                     self._store_part(value, self._step(self.acc, row, first), rows)
+
+    def _depths(self) -> list[_Depth]:
+        op, amount = self.op, self._amount
+        steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
+        return [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
 
     def _store_part(self, value: str, place: str, count: int) -> None:
         """Stores the first `count` lanes of a vector."""
@@ -357,10 +355,8 @@ class _TileWriter:
         places = [rhs]
         for _ in range(depth.count - 1):
             places.append(self._step(self.rhs, places[-1], depth.apart))
-        if self.ahead is not None:
-            for place in places:
-                later = self._behind(self.rhs, place, self.ahead)
-                self._fetch(later, self.part.columns * self.rhs.nbytes)
+        for place in places:
+            self._fetch_ahead(place)
         columns = [
             self.several.columns([self._loaded(self.rhs, place, number) for place in places])
             for number in range(self.vectors)
