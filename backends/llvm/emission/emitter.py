@@ -15,7 +15,7 @@ from ....dialects.low import EXPANDED_OPS, Dimension, KernelOp
 from ..limits import MOST_LANES
 from ..names import ValueNames
 from ..processors import Processor
-from .types import llvm_type, mangled
+from .types import llvm_type, mangled, shaped
 
 Rule = Callable[["Emitter", Any], None]
 """Writes one op: reads the names of its operands, and names its results."""
@@ -133,6 +133,15 @@ class Emitter:
     def element_at(self, element: str, pointer: str, index: str) -> str:
         """Writes the address of the element that many after the one at `pointer`."""
         return self.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {index}", "at")
+
+    def in_all_lanes(self, element: str, value: str, lanes: int, hint: str | None = None) -> str:
+        """Writes the vector whose lanes all are a value of an LLVM type."""
+        type = shaped(element, lanes)
+        first = self.emit(f"insertelement {type} poison, {element} {value}, i64 0")
+        if lanes == 1:
+            return first
+        order = f"<{lanes} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {type} {first}, {type} poison, {order}", hint)
 
     def prefetch(self, pointer: str) -> None:
         """Fetches the cache line at a pointer, for reading, into all caches; there need be no memory."""

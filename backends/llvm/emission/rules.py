@@ -344,11 +344,11 @@ def _alloca(emitter: Emitter, op: AllocaOp) -> None:
 
 
 def _broadcast(emitter: Emitter, op: vector.BroadcastOp) -> None:
-    element, type = emitter.type(op, op.source.type), emitter.type(op, op.vector.type)
-    lanes = lanes_of(op.vector.type)
-    first = emitter.emit(f"insertelement {type} poison, {element} {emitter.values[op.source]}, i64 0")
-    mask = f"<{lanes} x i32> zeroinitializer"
-    emitter.define(op.vector, f"shufflevector {type} {first}, {type} poison, {mask}")
+    element, lanes = emitter.type(op, op.source.type), lanes_of(op.vector.type)
+    emitter.type(op, op.vector.type)
+    assert lanes is not None, f"{op.name}: makes no vector"
+    value = emitter.values[op.source]
+    emitter.values[op.vector] = emitter.in_all_lanes(element, value, lanes, op.vector.name_hint)
 
 
 _INTEGER_COMBINERS: dict[CombiningKindFlag, tuple[str, str]] = {

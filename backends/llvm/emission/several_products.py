@@ -81,7 +81,8 @@ class SeveralProducts:
         assert name is not None, "no instruction adds products of pairs"
         pair = emitter.emit(f"load <2 x {self.lhs.element}>, ptr {lhs}, align {self.lhs.nbytes}")
         bits = emitter.emit(f"bitcast <2 x i16> {self._in_i16(self.lhs, pair, PAIR)} to i32")
-        factor = emitter.emit(f"bitcast {self.type} {self._everywhere(bits)} to {type}")
+        everywhere = emitter.in_all_lanes("i32", bits, self.lanes)
+        factor = emitter.emit(f"bitcast {self.type} {everywhere} to {type}")
         results: list[str] = []
         for column, sum in zip(columns, sums, strict=True):
             both = emitter.emit(emitter.call(name, self.type, [(type, factor), (type, column)]))
@@ -91,7 +92,7 @@ class SeveralProducts:
     def _add_quads(self, lhs: str, columns: Sequence[str], sums: Sequence[str]) -> list[str]:
         emitter, name = self.emitter, self._quads
         assert name is not None, "no instruction adds products of four"
-        factor = self._everywhere(emitter.emit(f"load i32, ptr {lhs}, align 1"))
+        factor = emitter.in_all_lanes("i32", emitter.emit(f"load i32, ptr {lhs}, align 1"), self.lanes)
         results: list[str] = []
         for column, sum in zip(columns, sums, strict=True):
             # The intrinsic takes the side without a sign first.
@@ -100,12 +101,6 @@ class SeveralProducts:
                 emitter.emit(emitter.call(name, self.type, [(self.type, x) for x in (sum, *sides)]))
             )
         return results
-
-    def _everywhere(self, bits: str) -> str:
-        """Returns an i32 in all lanes."""
-        first = self.emitter.emit(f"insertelement {self.type} poison, i32 {bits}, i64 0")
-        order = f"<{self.lanes} x i32> zeroinitializer"
-        return self.emitter.emit(f"shufflevector {self.type} {first}, {self.type} poison, {order}")
 
     def _in_i16(self, buffer: TileBuffer, value: str, lanes: int) -> str:
         if buffer.nbytes == I16_NBYTES:

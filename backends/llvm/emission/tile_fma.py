@@ -421,16 +421,7 @@ class _TileWriter:
         """Returns the element of `lhs` at `place`, converted, in all lanes of a vector."""
         emitter, lhs = self.emitter, self.lhs
         value = emitter.emit(f"load {lhs.element}, ptr {place}, align {lhs.nbytes}")
-        return self._splat(self._converted(lhs, value, None))
-
-    def _splat(self, value: str) -> str:
-        """Returns a value of the type of the sums in all lanes of a vector."""
-        emitter = self.emitter
-        first = emitter.emit(f"insertelement {self.type} poison, {self.acc.element} {value}, i64 0")
-        if self.lanes == 1:
-            return first
-        zeros = f"<{self.lanes} x i32> zeroinitializer"
-        return emitter.emit(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
+        return emitter.in_all_lanes(self.acc.element, self._converted(lhs, value, None), self.lanes)
 
     def _vector(self, buffer: TileBuffer, place: str, number: int) -> str:
         """Returns vector `number` of those that begin at `place`, converted; 0 where the mask is not set."""
@@ -490,9 +481,7 @@ class _TileWriter:
             emitter, wide = self.emitter, shaped("i64", self.lanes)
             start = self.part.column + first
             left = emitter.emit(f"sub nsw i64 {emitter.values[live]}, {start}")
-            inserted = emitter.emit(f"insertelement {wide} poison, i64 {left}, i64 0")
-            zeros = f"<{self.lanes} x i32> zeroinitializer"
-            everywhere = emitter.emit(f"shufflevector {wide} {inserted}, {wide} poison, {zeros}")
+            everywhere = emitter.in_all_lanes("i64", left, self.lanes)
             numbers = f"<{', '.join(f'i64 {lane}' for lane in range(self.lanes))}>"
             return emitter.emit(f"icmp slt {wide} {numbers}, {everywhere}", "mask")
         count = self.part.columns - first
