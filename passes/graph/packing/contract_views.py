@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
-from ....dialects.dims.expressions import Extent, row_major, upper_bound
+from ....dialects.dims.expressions import Extent, row_major, without_ones
 from ....dialects.graph import LinearIndex
 from ....dialects.graph.types import shape_of, tensor_type_of
 
@@ -61,27 +62,21 @@ def uneven_permutation(value: SSAValue) -> graph.PermuteOp | None:
     Returns the permutation that a value is a reshape of, where that makes one axis of several which are apart
     in memory: no stride leads along it.
     """
-    result, source = value, value
+    source = value
     while isinstance(source.owner, graph.ReshapeOp) and "memory_mode" not in source.owner.attributes:
         source = source.owner.source
     permute = source.owner
-    if source is result or not isinstance(permute, graph.PermuteOp) or "memory_mode" in permute.attributes:
+    if source is value or not isinstance(permute, graph.PermuteOp) or "memory_mode" in permute.attributes:
         return None
-    before, after = (list(shape_of(tensor_type_of(each, permute.name))) for each in (source, result))
+    before, after = (shape_of(tensor_type_of(each, permute.name)) for each in (source, value))
     if not all(isinstance(extent, int) and extent > 0 for extent in (*before, *after)):
         return None
-    permutation = permute.permutation.data
-    kept = [axis for axis in sorted(permutation) if before[permutation.index(axis)] != 1]
-    places = [kept.index(axis) for axis in permutation if axis in kept]
-    extents = [extent for extent in before if extent != 1]
-    ends, end = set[int](), 1
-    for extent in reversed(after):
-        end *= upper_bound(extent)
-        ends.add(end)
-    end = 1
-    for number in reversed(range(1, len(extents))):
-        end *= upper_bound(extents[number])
-        if end not in ends and places[number] != places[number - 1] + 1:
+    moved = [axis for axis, extent in zip(permute.permutation.data, before, strict=True) if extent != 1]
+    places = [sorted(moved).index(axis) for axis in moved]
+    ends = set(row_major(after))
+    # Two axes are made one where no axis of the result ends between them.
+    for (first, second), end in zip(pairwise(places), row_major(without_ones(before)), strict=False):
+        if end not in ends and second != first + 1:
             return permute
     return None
 
