@@ -177,6 +177,19 @@ class CollectiveOp(HostCallOp, ABC):
     def verify_types(self) -> None:
         """Raises VerifyException where the types of operand and result disagree."""
 
+    def _check_resized(self, dims: Sequence[int], how: str) -> tuple[TensorType[Any], TensorType[Any]]:
+        """
+        Returns the types of operand and result; `how` says in errors what became of the operand.
+
+        Raises VerifyException unless the operand has `dims`, and the result differs from it in these at most.
+        """
+        source, result = (tensor_type_of(value, self.name) for value in (self.source, self.result))
+        check_axes(self.name, dims, source)
+        is_alike = result.get_num_dims() == source.get_num_dims()
+        changed = {dim: shape_of(result)[dim] if is_alike else DYNAMIC_INDEX for dim in dims}
+        check_result(self, _with_extents(source, changed), f"{source} {how}")
+        return source, result
+
     def _check_part(self, whole: TensorType[Any], part: TensorType[Any], dim: int, what: str) -> None:
         """Raises VerifyException unless `part` is as long as this rank's part of dim `dim` of `whole`."""
         total, found = shape_of(whole)[dim], shape_of(part)[dim]
@@ -290,11 +303,8 @@ class AllGatherOp(CollectiveOp):
         self._build(source, grid, axes, channel, type, dim=dim)
 
     def verify_types(self) -> None:
-        source, result = (tensor_type_of(value, self.name) for value in (self.source, self.result))
         dim = self.dim.data
-        check_axes(self.name, [dim], source)
-        total = shape_of(result)[dim] if result.get_num_dims() == source.get_num_dims() else DYNAMIC_INDEX
-        check_result(self, _with_extents(source, {dim: total}), f"{source} gathered along dim {dim}")
+        source, result = self._check_resized([dim], f"gathered along dim {dim}")
         self._check_part(result, source, dim, "the operand")
 
 
@@ -333,11 +343,8 @@ class ReduceScatterOp(ReducingOp):
 
     def verify_types(self) -> None:
         self._check_elements()
-        source, result = (tensor_type_of(value, self.name) for value in (self.source, self.result))
         dim = self.dim.data
-        check_axes(self.name, [dim], source)
-        part = shape_of(result)[dim] if result.get_num_dims() == source.get_num_dims() else DYNAMIC_INDEX
-        check_result(self, _with_extents(source, {dim: part}), f"{source} scattered along dim {dim}")
+        source, result = self._check_resized([dim], f"scattered along dim {dim}")
         self._check_part(source, result, dim, "the result")
 
 
@@ -379,13 +386,9 @@ class AllToAllOp(CollectiveOp):
         self._build(source, grid, axes, channel, type, split_dim=split_dim, concat_dim=concat_dim)
 
     def verify_types(self) -> None:
-        source, result = (tensor_type_of(value, self.name) for value in (self.source, self.result))
         dims = (self.split_dim.data, self.concat_dim.data)
-        check_axes(self.name, dims, source)
-        is_alike = result.get_num_dims() == source.get_num_dims()
-        changed = {dim: shape_of(result)[dim] if is_alike else DYNAMIC_INDEX for dim in dims}
-        why = f"{source} split along dim {dims[0]}, put together along dim {dims[1]}"
-        check_result(self, _with_extents(source, changed), why)
+        how = f"split along dim {dims[0]}, put together along dim {dims[1]}"
+        source, result = self._check_resized(dims, how)
         self._check_part(source, result, dims[0], "the result")
         self._check_part(result, source, dims[1], "the operand")
 
