@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
-from ...dialects.grids import coordinates_of, rank_at
+from ...dialects.grids import member_of
 from ...dialects.sharding import Interval, Mesh, Sharding, blocks
 
 
@@ -22,10 +23,6 @@ class Part:
 
     def mine(self, mesh: Mesh, rank: int) -> Interval:
         return self.intervals[mesh.member(self.axes, rank)]
-
-    @property
-    def is_same_for_all(self) -> bool:
-        return len(set(self.intervals)) == 1
 
 
 def block_part(mesh: Mesh, extent: int, axes: tuple[int, ...]) -> Part:
@@ -52,12 +49,4 @@ def spread(shape: tuple[int, ...], part: Part, axes: tuple[int, ...]) -> tuple[I
         return part.intervals
     sizes = [shape[axis] for axis in axes]
     own = [axes.index(axis) for axis in part.axes]
-    own_sizes = [shape[axis] for axis in part.axes]
-    found: list[Interval] = []
-    count = 1
-    for size in sizes:
-        count *= size
-    for member in range(count):
-        places = coordinates_of(sizes, member)
-        found.append(part.intervals[rank_at(own_sizes, [places[at] for at in own])])
-    return tuple(found)
+    return tuple(part.intervals[member_of(sizes, own, member)] for member in range(prod(sizes)))

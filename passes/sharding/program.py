@@ -116,8 +116,7 @@ class RankProgram:
 
     def local_extent(self, extent: Extent, axes: Sequence[int]) -> int:
         """Returns how many indices this rank has of a dim that is split over some axes."""
-        assert isinstance(extent, int), f"a dim of {extent} is split"
-        return length(self.mine(block_part(self.mesh, extent, tuple(axes))))
+        return length(self._block(extent, axes))
 
     def mine(self, part: Part) -> Interval:
         return part.mine(self.mesh, self.rank)
@@ -211,13 +210,13 @@ class RankProgram:
         for step in steps_between(before, after):
             match step:
                 case Slice(dim, axes):
-                    around = self._block(shape, dim, now[dim])
+                    around = self._block(shape[dim], now[dim])
                     now[dim] += axes
-                    begin, end = self._block(shape, dim, now[dim])
+                    begin, end = self._block(shape[dim], now[dim])
                     local = self.slice(local, dim, (begin - around[0], end - around[0]))
                 case Gather(dim, axes):
                     del now[dim][len(now[dim]) - len(axes) :]
-                    extent = length(self._block(shape, dim, now[dim]))
+                    extent = self.local_extent(shape[dim], now[dim])
                     local = self.add(
                         graph.AllGatherOp(local, self.mesh.name, axes, dim, self.channel(), extent)
                     )
@@ -225,16 +224,15 @@ class RankProgram:
                     del now[source][len(now[source]) - len(axes) :]
                     now[target] += axes
                     sizes = (
-                        length(self._block(shape, target, now[target])),
-                        length(self._block(shape, source, now[source])),
+                        self.local_extent(shape[target], now[target]),
+                        self.local_extent(shape[source], now[source]),
                     )
                     local = self.add(
                         graph.AllToAllOp(local, self.mesh.name, axes, target, source, self.channel(), sizes)
                     )
         return local
 
-    def _block(self, shape: Sequence[Extent], dim: int, axes: Sequence[int]) -> Interval:
-        extent = shape[dim]
+    def _block(self, extent: Extent, axes: Sequence[int]) -> Interval:
         assert isinstance(extent, int), f"a dim of {extent} is split"
         return self.mine(block_part(self.mesh, extent, tuple(axes)))
 
