@@ -92,14 +92,14 @@ class Partitioner:
                 found[factor] = axes
                 used.update(axes)
 
+        for number, dim in rule.whole_dims():
+            if axes := program.home(op.operands[number]).split[dim]:
+                raise PassFailedException(
+                    f"{op.name}: dim {dim} of operand {number} is split over axes "
+                    f"{program.mesh.axes_text(axes)} and must be whole (allow_gather gathers it)"
+                )
         for number, (value, dims) in enumerate(zip(op.operands, rule.operands, strict=True)):
             for dim, factor in enumerate(dims):
-                is_whole = factor is not None and rule.factors[factor].kind is FactorKind.WHOLE
-                if is_whole and (number, dim) not in rule.loose and (axes := program.home(value).split[dim]):
-                    raise PassFailedException(
-                        f"{op.name}: dim {dim} of operand {number} is split over axes "
-                        f"{program.mesh.axes_text(axes)} and must be whole (allow_gather gathers it)"
-                    )
                 if (number, dim) not in rule.loose:
                     take(value, dim, factor)
         for value, dims in zip(op.results, rule.results, strict=True):

@@ -7,11 +7,12 @@ factor are split alike. A dim of no factor is whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from ...dialects.graph import ReduceKind
+from ...dialects.sharding import Sharding
 
 
 class FactorKind(Enum):
@@ -45,6 +46,11 @@ Dims = tuple[int | None, ...]
 """The factor of each dim."""
 
 
+def split_by(axes: Sequence[tuple[int, ...]], dims: Dims) -> Sharding:
+    """Returns how a value whose dims belong to these factors is split, of the axes that split each factor."""
+    return Sharding(tuple(() if factor is None else axes[factor] for factor in dims))
+
+
 @dataclass(frozen=True)
 class Rule:
     """
@@ -57,6 +63,14 @@ class Rule:
     operands: tuple[Dims, ...]
     results: tuple[Dims, ...]
     loose: frozenset[tuple[int, int]] = field(default_factory=frozenset[tuple[int, int]])
+
+    def whole_dims(self) -> Iterator[tuple[int, int]]:
+        """Yields the dims of operands that must be whole, as (operand, dim)."""
+        for number, dims in enumerate(self.operands):
+            for dim, factor in enumerate(dims):
+                is_whole = factor is not None and self.factors[factor].kind is FactorKind.WHOLE
+                if is_whole and (number, dim) not in self.loose:
+                    yield number, dim
 
 
 class RuleBuilder:

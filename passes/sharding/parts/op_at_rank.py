@@ -12,10 +12,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.dims.expressions import Extent
 from ....dialects.graph import ReduceKind
 from ....dialects.graph.types import tensor_type_of
-from ....dialects.sharding import Interval, Sharding, blocks
-from ..part import Part
+from ....dialects.sharding import Interval, Sharding
+from ..part import Part, block_part
 from ..program import RankProgram
-from ..rule import Dims, FactorKind, Rule
+from ..rule import Dims, FactorKind, Rule, split_by
 
 Axes = tuple[int, ...]
 
@@ -40,7 +40,7 @@ class OpAtRank:
 
     def sharding(self, dims: Dims) -> Sharding:
         """Returns how a value whose dims belong to these factors is split."""
-        return Sharding(tuple(() if factor is None else self.axes[factor] for factor in dims))
+        return split_by(self.axes, dims)
 
     def operand(self, number: int) -> SSAValue:
         """Returns this rank's part of an operand, split as the factors of its dims are."""
@@ -67,7 +67,7 @@ class OpAtRank:
     def part(self, factor: int | None, extent: Extent) -> Part:
         axes = () if factor is None else self.axes[factor]
         assert isinstance(extent, int), f"{self.op.name}: a dim of {extent} is split"
-        return Part(axes, blocks(extent, self.program.mesh.parts(axes)))
+        return block_part(self.program.mesh, extent, axes)
 
     @property
     def reduced(self) -> Axes:

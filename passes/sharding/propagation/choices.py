@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sharding import Mesh, Sharding
 from ..reshard import local_elements, sent_between, sent_by_reduction
-from ..rule import Dims, FactorKind, Rule
+from ..rule import Dims, FactorKind, Rule, split_by
 from ..rules import extents, points
 
 Axes = tuple[int, ...]
@@ -40,7 +40,7 @@ class Choice:
     cost: float
 
     def sharding(self, dims: Dims) -> Sharding:
-        return Sharding(tuple(() if factor is None else self.axes[factor] for factor in dims))
+        return split_by(self.axes, dims)
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,13 @@ class Chooser:
         rule, op = self.rule, self.op
         nbytes = 0.0
         for value, dims, home in zip(op.operands, rule.operands, self.homes, strict=True):
-            needed = Sharding(tuple(() if factor is None else axes[factor] for factor in dims))
-            nbytes += _nbytes(value) * sent_between(self.mesh, home, needed, extents(value))
+            nbytes += _nbytes(value) * sent_between(self.mesh, home, split_by(axes, dims), extents(value))
         count = self.mesh.count([axis for each in axes for axis in each])
         work = points(op) / count * BYTES_A_POINT
         if len(op.results) != 1:
             return [Choice(axes, None, nbytes, nbytes + work)]
         (result,) = op.results
-        native = Sharding(tuple(() if factor is None else axes[factor] for factor in rule.results[0]))
+        native = split_by(axes, rule.results[0])
         hint = native if self.hint is None else self.hint
         found: list[Choice] = []
         for target in dict.fromkeys((hint,) if self.is_pinned else (hint, native)):

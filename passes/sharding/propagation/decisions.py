@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.sharding import Mesh, Sharding
-from ..rule import FactorKind, Rule
+from ..rule import Rule
 from ..rules import RULES, WITH_REGIONS, WITHOUT_A_RULE, extents, rule_of
 from ..ties import carried_arguments, is_stack
 from .choices import Chooser
@@ -121,10 +121,9 @@ class Decisions:
                     self._check_gather(op, number, 0, axes)
                 self._read(op, number, Sharding(((), *self.homes[row].split)))
             carried = [*carried[:count], *(Sharding(home.split[1:]) for home in carried[count:])]
-        if not isinstance(op, graph.IfOp):
-            for number, home in enumerate(carried[: len(op.operands)]):
-                if not isinstance(op, graph.ScanOp) or number < len(op.initial):
-                    self._read(op, number, home)
+        if isinstance(op, graph.ScanOp | graph.WhileOp):
+            for number, home in enumerate(carried[: len(op.initial)]):
+                self._read(op, number, home)
         for region in op.regions:
             last = region.block.last_op
             if isinstance(last, graph.YieldOp):
@@ -163,11 +162,9 @@ class Decisions:
             self._settle(value, found or Sharding.whole(len(extents(value))), reason)
 
     def _check_whole(self, op: Operation, rule: Rule, homes: list[Sharding]) -> None:
-        for number, (dims, home) in enumerate(zip(rule.operands, homes, strict=True)):
-            for dim, (factor, axes) in enumerate(zip(dims, home.split, strict=True)):
-                is_whole = factor is not None and rule.factors[factor].kind is FactorKind.WHOLE
-                if is_whole and axes and (number, dim) not in rule.loose:
-                    self._check_gather(op, number, dim, axes)
+        for number, dim in rule.whole_dims():
+            if axes := homes[number].split[dim]:
+                self._check_gather(op, number, dim, axes)
 
 
 _ENDS = func.ReturnOp | graph.YieldOp | graph.ConditionOp

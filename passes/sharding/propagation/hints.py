@@ -56,11 +56,8 @@ class Hints:
                         changed |= self._along_rule(op, rule)
 
     def _keep(self, op: Operation, rule: Rule) -> None:
-        for number, (value, dims) in enumerate(zip(op.operands, rule.operands, strict=False)):
-            for dim, factor in enumerate(dims):
-                is_whole = factor is not None and rule.factors[factor].kind is FactorKind.WHOLE
-                if is_whole and (number, dim) not in rule.loose:
-                    self._kept.add((value, dim))
+        for number, dim in rule.whole_dims():
+            self._kept.add((op.operands[number], dim))
 
     def _along_rule(self, op: Operation, rule: Rule) -> bool:
         places: list[list[tuple[SSAValue, int]]] = [[] for _ in rule.factors]
