@@ -35,8 +35,12 @@ def _unflat(flat: Traced, shape: Sequence[Any], order: Sequence[int]) -> Traced:
     return ops.permute(placed, np.argsort(order).tolist()) if len(shape) else placed
 
 
-def _whole_order(size: Sequence[Any], stride: Sequence[Any]) -> tuple[int, ...] | None:
-    """Returns the order of the axes in memory of what fills it from its beginning, else None."""
+def _whole_order(
+    flat: Traced, size: Sequence[Any], stride: Sequence[Any], start: Any
+) -> tuple[int, ...] | None:
+    """Returns the order of the axes in memory of what fills a tensor's from its beginning, else None."""
+    if start != 0 or prod(size) != flat.shape[0]:
+        return None
     step: Any = 1
     left = list(range(len(size)))
     order: list[int] = []
@@ -72,8 +76,8 @@ def as_strided(
     x: Traced, size: Sequence[Any], stride: Sequence[Any], offset: Any = None, *, layouts: Sequence[Layout]
 ) -> Traced:
     flat, start = _flat(x, layouts[0]), _start(offset, layouts[0])
-    order = _whole_order(size, stride)
-    if order is not None and start == 0 and prod(size) == flat.shape[0]:
+    order = _whole_order(flat, size, stride, start)
+    if order is not None:
         return _unflat(flat, size, order)
     return ops.gather(flat, (_places(x, size, stride, start),), (0,))
 
@@ -89,9 +93,9 @@ def as_strided_scatter(
     layouts: Sequence[Layout],
 ) -> Traced:
     flat, start = _flat(x, layouts[0]), _start(offset, layouts[0])
-    order = _whole_order(size, stride)
+    order = _whole_order(flat, size, stride, start)
     source = as_dtype(src, x.dtype)
-    if order is not None and start == 0 and prod(size) == flat.shape[0]:
+    if order is not None:
         placed = ops.permute(source, order) if order else source
         return _unflat(ops.reshape(placed, tuple(flat.shape)), x.shape, layouts[0].order)
     found = ops.scatter("set", flat, (_places(x, size, stride, start),), source, (0,))
