@@ -24,7 +24,7 @@ from ...errors import TenonError
 
 NumpyArray = npt.NDArray[Any]
 
-_LARGEST_CONSTANT = 512
+LARGEST_CONSTANT = 512
 """The bytes of the largest array that is a constant of the text; others are frozen arguments."""
 
 
@@ -56,7 +56,7 @@ def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
     weights: dict[int, NumpyArray] = {
         number: np.asarray(value)
         for number, value in enumerate(closed.consts)
-        if not is_key(jax, value) and value.nbytes > _LARGEST_CONSTANT
+        if not is_key(jax, value) and value.nbytes > LARGEST_CONSTANT
     }
     result_keys: list[str | None] = []
 

@@ -22,9 +22,7 @@ from ...dialects.modules.argument_marks import FROZEN
 from ...dialects.modules.entry import argument_names, entries_of
 from ...dialects.modules.parsing import parse_module, verify_module
 from ...semantics.numpy_types import array_of
-
-_LARGEST_CONSTANT = 512
-"""The bytes of the largest constant that stays in the text, as for functions of jax."""
+from .jax_program import LARGEST_CONSTANT
 
 
 def program_with_weights(text: str, filename: str) -> tuple[ModuleOp, dict[str, npt.NDArray[Any]]]:
@@ -74,4 +72,4 @@ def program_with_weights(text: str, filename: str) -> tuple[ModuleOp, dict[str, 
 
 def _is_weight(op: graph.ConstantOp) -> bool:
     value = cast("DenseIntOrFPElementsAttr[Any]", op.value)
-    return len(value.data.data) > _LARGEST_CONSTANT and not value.is_splat()
+    return len(value.data.data) > LARGEST_CONSTANT and not value.is_splat()
