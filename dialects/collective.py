@@ -13,6 +13,9 @@ from .grids import member_of
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 """The kinds of collectives: the names of their ops in `graph`."""
 
+BUNDLE = "bundle"
+"""The attribute of sums that begin as one, in `graph` and in `sched`: a number that is theirs alone."""
+
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 
 

@@ -15,10 +15,9 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import graph
+from ...dialects.collective import BUNDLE
 from ...dialects.element_types import NBYTES, element_type_of
 from .rules import extents
-
-BUNDLE = "bundle"
 
 MOST_NBYTES = 1 << 16
 """What is larger takes longer to send than to begin."""

@@ -31,13 +31,11 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
+from ....dialects.collective import BUNDLE
 from ....dialects.element_types import element_type_of
 from ....dialects.modules.hazards import Item, hazards_of, items_in
 from ....dialects.modules.kernel_access import accesses_of
 from .dependencies import set_after
-
-BUNDLE = "bundle"
-"""The attribute of collectives that begin as one: a number that is theirs alone."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +51,12 @@ class ScheduleCollectivesPass(ModulePass):
         for program in op.body.ops:
             if not isinstance(program, sched.ProgramOp):
                 continue
-            found = [
-                (block, _conflicts(items_in(block), [[each.item for each in one] for one in hazards]))
-                for block, hazards in hazards_of(program, accesses)
-            ]
-            for block, before in found:
+            # All hazards are found before the first item moves.
+            for block, hazards in list(hazards_of(program, accesses)):
                 items = items_in(block)
                 if any(isinstance(item, sched.CollectiveOp) for item in items):
-                    _schedule(block, items, before)
+                    conflicts = _conflicts(items, [[each.item for each in one] for one in hazards])
+                    _schedule(block, items, conflicts)
 
 
 def _conflicts(items: Sequence[Item], hazards: Sequence[Sequence[int]]) -> list[set[int]]:

@@ -70,6 +70,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph, sched
 from ....dialects.buffer_size import size_of
+from ....dialects.collective import BUNDLE
 from ....dialects.element_types import ELEMENT_TYPES, element_type_of
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.argument_marks import DONATED
@@ -349,8 +350,8 @@ class _ProgramBuilder:
                 type, buffers = _type_of(item), self._handed_over(item)
                 collective = replace(collective_of(item), where="", rank=None)
                 begun = sched.CollectiveOp(sched.CollectiveAttr(collective), type, *buffers)
-                if (bundle := item.attributes.get("bundle")) is not None:
-                    begun.attributes["bundle"] = bundle
+                if (bundle := item.attributes.get(BUNDLE)) is not None:
+                    begun.attributes[BUNDLE] = bundle
                 self.add_item(begun, scope, item)
                 self.add_item(sched.AwaitOp(item.channel, type, *buffers), scope, item)
             case graph.ControlOp():
