@@ -9,8 +9,6 @@ is. Of libraries what they say about themselves is read, which comes before any 
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
 import sys
 import tempfile
@@ -22,7 +20,7 @@ import tenon
 from tenon.compiler.export.description import SECTION, Description, read_description
 from tenon.compiler.export.elf import section_of
 from tenon.errors import TenonError
-from tenon.test.mutations import campaign, limited_time, mutated_bytes, work
+from tenon.test.mutations import campaign_parser, limited_time, mutated_bytes, run_campaigns
 from tenon.tools.run.input_arrays import read_arrays
 from tenon.tools.run.safetensors_file import write_safetensors
 
@@ -90,25 +88,13 @@ def outcome(kind: str, contents: bytes, folder: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=1000, help="how many changes of each (default: 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
-    parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.work:
-        os.environ["TENON_CACHE"] = "0"
-        with tempfile.TemporaryDirectory() as folder:
-            kind = chosen.kinds[0]
-            work(lambda seed: outcome(kind, changed_file(kind, seed), Path(folder)))
-        return 0
-    failures = 0
-    for kind in chosen.kinds:
-        command = [sys.executable, __file__, "--kinds", kind, "--work"]
-        failures += campaign(command, kind, range(chosen.seed, chosen.seed + chosen.count))
-    return 1 if failures else 0
+    chosen = campaign_parser(__doc__, KINDS).parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def changed(kind: str, seed: int) -> str:
+            return outcome(kind, changed_file(kind, seed), Path(folder))
+
+        return run_campaigns(chosen, __file__, changed)
 
 
 if __name__ == "__main__":

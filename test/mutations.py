@@ -1,19 +1,23 @@
-"""What campaigns of changed inputs share: how long and in how much memory one may run, and crashes."""
+"""What campaigns of changed inputs share: flags, how long and in how much memory one may run, and crashes."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import queue
 import random
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +74,7 @@ def limited_time() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def limit_memory() -> None:
-    """Lets the process have as much memory as such inputs have use for."""
-    resource.setrlimit(resource.RLIMIT_AS, (_NBYTES, _NBYTES))
-
-
-def described(outcome: Callable[[int], str], seed: int) -> tuple[str, str]:
+def _described(outcome: Callable[[int], str], seed: int) -> tuple[str, str]:
     """Returns what comes of an input, `failure` for an exception that is left, and where that came from."""
     try:
         return outcome(seed), ""
@@ -85,16 +84,48 @@ def described(outcome: Callable[[int], str], seed: int) -> tuple[str, str]:
         return "failure", f"{type(error).__name__}: {text} ({place.filename}:{place.lineno})"
 
 
-def work(outcome: Callable[[int], str]) -> None:
+def campaign_parser(
+    description: str | None, kinds: Sequence[str], flag: str = "kinds"
+) -> argparse.ArgumentParser:
+    """Returns a parser with the flags of all campaigns. The one that picks some of the kinds is `flag`."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=1000, help="how many changes of each (default: 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
+    parser.add_argument(f"--{flag}", dest="kinds", nargs="*", choices=list(kinds), default=list(kinds))
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    parser.set_defaults(flag=flag)
+    return parser
+
+
+def run_campaigns(chosen: argparse.Namespace, script: str, outcome: Callable[[str, int], str]) -> int:
+    """
+    Runs the seeds of each kind that is chosen, in processes of `script`, and in those the ones that are asked
+    for. Returns what `script` exits with: 1 where some failed.
+    """
+    if chosen.work:
+        os.environ["TENON_CACHE"] = "0"
+        os.environ["TENON_CACHE_DIR"] = tempfile.gettempdir()
+        _work(partial(outcome, chosen.kinds[0]))
+        return 0
+    failures = 0
+    for kind in chosen.kinds:
+        command = [sys.executable, script, f"--{chosen.flag}", kind, "--work"]
+        failures += _campaign(command, kind, range(chosen.seed, chosen.seed + chosen.count))
+    return 1 if failures else 0
+
+
+def _work(outcome: Callable[[int], str]) -> None:
     """Answers each seed of the standard input with a line: what came of it, and why."""
-    limit_memory()
+    resource.setrlimit(resource.RLIMIT_AS, (_NBYTES, _NBYTES))
     answers = sys.stdout
     sys.stdout = sys.stderr
     for line in sys.stdin:
-        print(*described(outcome, int(line)), sep="\t", file=answers, flush=True)
+        print(*_described(outcome, int(line)), sep="\t", file=answers, flush=True)
 
 
-def campaign(command: list[str], name: str, seeds: range) -> int:
+def _campaign(command: list[str], name: str, seeds: range) -> int:
     """
     Runs the seeds in a process of `command`, in another one after a crash, and prints what fails and how
     many did what. Returns how many failed.

@@ -9,17 +9,14 @@ makes it again; so is what takes longer than some seconds, or more memory than s
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections import Counter
-from functools import partial
+from functools import cache
 
 import numpy as np
 import onnx
 import tenon
 from tenon.errors import TenonError
-from tenon.test.mutations import described, limit_memory, limited_time, mutated_bytes
+from tenon.test.mutations import campaign_parser, limited_time, mutated_bytes, run_campaigns
 
 TEXTS = {
     "mlp": """
@@ -66,6 +63,7 @@ TEXTS = {
 _INPUTS = {"mlp": (3, 4), "images": (1, 2, 6, 6), "shapes": (2, 6), "loop": (3,), "quantised": (2, 4)}
 
 
+@cache
 def model_bytes(name: str) -> bytes:
     """Returns one of the models as a file has it."""
     header = '<ir_version: 10, opset_import: ["" : 21]>'
@@ -85,35 +83,13 @@ def outcome(name: str, data: bytes) -> str:
     return "runs"
 
 
-def _outcome_of(name: str, data: bytes, seed: int) -> str:
-    return outcome(name, mutated_bytes(data, seed))
+def _outcome_of(name: str, seed: int) -> str:
+    return outcome(name, mutated_bytes(model_bytes(name), seed))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--count", type=int, default=1000, help="how many changes of each model (default: 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
-    parser.add_argument("--models", nargs="*", choices=list(TEXTS), default=list(TEXTS))
-    arguments = parser.parse_args()
-    limit_memory()
-    failures = 0
-    for name in arguments.models:
-        data = model_bytes(name)
-        found: Counter[str] = Counter()
-        start = time.perf_counter()
-        for seed in range(arguments.seed, arguments.seed + arguments.count):
-            what, why = described(partial(_outcome_of, name, data), seed)
-            found[what] += 1
-            if what == "failure":
-                print(f"{name}, seed {seed}: {why}")
-        failures += found["failure"]
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
-        print(f"{name}: {counts} ({time.perf_counter() - start:.0f} s)", flush=True)
-    return 1 if failures else 0
+    chosen = campaign_parser(__doc__, list(TEXTS), "models").parse_args()
+    return run_campaigns(chosen, __file__, _outcome_of)
 
 
 if __name__ == "__main__":

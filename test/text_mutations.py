@@ -12,13 +12,10 @@ other values than the interpreter has.
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 import random
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -32,7 +29,7 @@ from tenon.dialects.modules.entry import entries_of
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.passes.instruments.random_inputs import random_inputs
-from tenon.test.mutations import ROOT, TooLongError, campaign, limited_time, work
+from tenon.test.mutations import ROOT, TooLongError, campaign_parser, limited_time, run_campaigns
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -268,32 +265,15 @@ def _is_near(one: Any, other: Any) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--count", type=int, default=1000, help="how many changes of each kind (default: 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
-    parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
+    parser = campaign_parser(__doc__, KINDS)
     parser.add_argument("--show", type=int, metavar="SEED", help="prints a changed program, and runs it")
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.work:
-        os.environ["TENON_CACHE"] = "0"
-        os.environ["TENON_CACHE_DIR"] = tempfile.gettempdir()
-        work(lambda seed: outcome(changed_text(chosen.kinds[0], seed)))
-        return 0
     if chosen.show is not None:
         text = changed_text(chosen.kinds[0], chosen.show)
         print(text)
         print(_run(text))
         return 0
-    failures = 0
-    for kind in chosen.kinds:
-        command = [sys.executable, __file__, "--kinds", kind, "--work"]
-        failures += campaign(command, kind, range(chosen.seed, chosen.seed + chosen.count))
-    return 1 if failures else 0
+    return run_campaigns(chosen, __file__, lambda kind, seed: outcome(changed_text(kind, seed)))
 
 
 if __name__ == "__main__":
