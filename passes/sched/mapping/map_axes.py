@@ -283,9 +283,6 @@ class _KernelMapper:
             return
         vector, columns.mapping = columns.mapping, _SERIAL
         outer, inner = split(around, panels)
-        assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
-            "parts of an axis are axes"
-        )
         reorder_nest([inner, rows], [rows, inner])
         columns.mapping = vector
         self.analysis = IndexAnalysis()
@@ -344,9 +341,6 @@ class _KernelMapper:
             axis.mapping = MappingAttr.get(Level.BLOCK)
         vector, columns.mapping = columns.mapping, _SERIAL
         outer, inner = split(columns, wide)
-        assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
-            "parts of an axis are axes"
-        )
         reorder_nest([rows, outer], [outer, rows])
         inner.mapping = vector
         self._set(

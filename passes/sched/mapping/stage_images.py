@@ -176,7 +176,6 @@ class StageImagesPass(ModulePass):
         kernel, mapping = kernel_around(rows), rows.mapping
         rows.mapping = MappingAttr.get()
         outer, _ = split(rows, at_once)
-        assert isinstance(outer, sched.AxisOp), "a part of an axis is one"
         outer.mapping = mapping
         innermost = stage(outer, image)[-1]
         if code is not None:

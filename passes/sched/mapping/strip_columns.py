@@ -138,10 +138,9 @@ def _has_neighbours_along(
 
 def _strip(columns: sched.AxisOp, width: int) -> None:
     """Splits the columns, and moves what is in a strip into each loop over the rows."""
-    strip: Operation = columns
+    rest: sched.AxisOp | None = columns
     if width < IndexAnalysis().most(columns):
-        _, strip = split(columns, width)
-    rest: sched.AxisOp | None = strip if isinstance(strip, sched.AxisOp) else None
+        _, rest = split(columns, width)
     while rest is not None:
         part, rest = _first_part(rest)
         rows = _axes_in(part)

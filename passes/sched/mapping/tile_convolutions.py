@@ -117,7 +117,7 @@ class TileConvolutionsPass(ModulePass):
         # A loop over pixels around all panels would load weights of this size again for each row.
         is_split = bool(found.panel) and is_large and count > width and count % width == 0
         if is_split:
-            panels, channels = _split(channels, width)
+            panels, channels = split(channels, width)
             others.insert(0, panels)
         fetches = is_large and (is_split or bool(found.panels))
         if fetches:
@@ -143,12 +143,6 @@ class TileConvolutionsPass(ModulePass):
             assert isinstance(axis, sched.AxisOp), f"{axis.name} is no axis"
             axis.mapping = mapping
         kernel.attributes["schedule"] = StringAttr(found.form.value.format(rows=rows, width=width))
-
-
-def _split(axis: sched.AxisOp, factor: int) -> tuple[sched.AxisOp, sched.AxisOp]:
-    outer, inner = split(axis, factor)
-    assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), "parts of an axis are axes"
-    return outer, inner
 
 
 def _most_rows(registers: int, vectors: int) -> int:
@@ -225,7 +219,7 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
         grouped = _grouped(image.address, nest, analysis)
         if grouped is None:
             return _convolution(nest, product, image, weights, analysis)
-        _split(*grouped)
+        split(*grouped)
 
 
 def _grouped(

@@ -15,6 +15,8 @@ There is a count only where the parts do not divide the loop.
 
 from __future__ import annotations
 
+from typing import overload
+
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -34,6 +36,14 @@ from ..recipe import note
 WHO = "split-axis"
 
 
+@overload
+def split(
+    op: sched.AxisOp, factor: int, allow_reorder: bool = False, serial: bool = False
+) -> tuple[sched.AxisOp, sched.AxisOp]: ...
+@overload
+def split(
+    op: KernelLoop, factor: int, allow_reorder: bool = False, serial: bool = False
+) -> tuple[KernelLoop, KernelLoop]: ...
 def split(
     op: KernelLoop, factor: int, allow_reorder: bool = False, serial: bool = False
 ) -> tuple[KernelLoop, KernelLoop]:
