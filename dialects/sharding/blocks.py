@@ -27,5 +27,11 @@ def common(first: Interval, second: Interval) -> Interval:
     return begin, max(begin, min(first[1], second[1]))
 
 
+def within(interval: Interval, begin: int, extent: int) -> Interval:
+    """Returns which of the `extent` indices from `begin` on are in an interval, counted from there."""
+    first, last = common(interval, (begin, begin + extent))
+    return (first - begin, last - begin) if first < last else (0, 0)
+
+
 def length(interval: Interval) -> int:
     return interval[1] - interval[0]

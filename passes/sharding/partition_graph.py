@@ -126,11 +126,9 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
         program.home(value) if sharding is None else checked_sharding(sharding, value, mesh, function)
         for value, sharding in zip(last.operands, said, strict=True)
     ]
-    end = func.ReturnOp(
-        *[program.at(value, home) for value, home in zip(last.operands, results, strict=True)]
+    program.write(
+        func.ReturnOp(*[program.at(value, home) for value, home in zip(last.operands, results, strict=True)])
     )
-    end.location = last.location
-    program.block.add_op(end)
     set_shardings(function, [program.home(argument) for argument in body.args], results)
     function.detach_region(function.body)
     function.add_region(Region(program.block))

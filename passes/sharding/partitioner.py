@@ -61,7 +61,7 @@ class Partitioner:
     def _note_all(self, op: Operation, at: OpAtRank) -> None:
         new = at.copied(at.operands, [result.type for result in op.results])
         program = self.program
-        program.add(new) if op.results else program.block.add_op(new)
+        program.write(new)
         for result, value in zip(op.results, new.results, strict=True):
             whole = Sharding.whole(len(program.shape(result)))
             program.note(result, program.resharded(value, program.shape(result), whole, program.home(result)))
@@ -71,9 +71,7 @@ class Partitioner:
         at = OpAtRank(self.program, op, rule := rule_of(op), self._axes(op, rule))
         operands = at.operands
         if self.program.rank == 0:
-            new = at.copied(operands, [])
-            new.location = op.location
-            self.program.block.add_op(new)
+            self.program.write(at.copied(operands, []))
 
     def _axes(self, op: Operation, rule: Rule) -> tuple[Axes, ...]:
         """
@@ -167,11 +165,9 @@ class Partitioner:
             values = [
                 program.at(value, sharding) for value, sharding in zip(last.operands, results, strict=True)
             ]
-            end = (
+            program.write(
                 graph.ConditionOp(values[0]) if isinstance(last, graph.ConditionOp) else graph.YieldOp(values)
             )
-            end.location = last.location
-            block.add_op(end)
         return block
 
     def _end(self, old: Operation, new: Operation) -> None:

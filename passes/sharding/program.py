@@ -60,14 +60,15 @@ class RankProgram:
         self.last_channel += 1
         return self.last_channel
 
-    def add(self, op: Operation, hint: str | None = None) -> SSAValue:
-        """Writes an op and returns its result, named `hint`; of several the first."""
+    def write(self, op: Operation) -> None:
+        """Writes an op, with the location of what is written now."""
         if self.location is not None:
             op.location = self.location
         self.block.add_op(op)
-        if not op.results:
-            assert hint is None, f"{op.name} has no result"
-            return SSAValue.get(op.operands[0])
+
+    def add(self, op: Operation, hint: str | None = None) -> SSAValue:
+        """Writes an op with one result and returns that, named `hint`."""
+        self.write(op)
         result = op.results[0]
         result.name_hint = hint
         return result
@@ -94,6 +95,12 @@ class RankProgram:
     def cast_to(self, element_type: Attribute) -> Callable[[SSAValue], SSAValue]:
         """Returns what writes a cast of a value to an element type."""
         return lambda value: self.add(graph.CastOp(value, tensor_of(element_type, self.shape(value))))
+
+    def bits_as(self, value: SSAValue, element_type: Attribute) -> SSAValue:
+        """Returns the bits of a value as another element type; itself if it has that already."""
+        if element_type_of(value.type) == element_type:
+            return value
+        return self.add(graph.BitcastOp(value, tensor_of(element_type, self.shape(value))))
 
     def shape(self, value: SSAValue) -> tuple[Extent, ...]:
         return extents(value)
@@ -333,10 +340,8 @@ class RankProgram:
 
     def only_one(self, local: SSAValue, axes: Sequence[int]) -> SSAValue:
         """Returns the elements that one member of a group has, all bits of them; the others have zeros."""
-        element, shape = element_type_of(local.type), self.shape(local)
-        numbers = as_numbers(element)
-        if numbers != element:
-            local = self.add(graph.BitcastOp(local, tensor_of(numbers, shape)))
+        element = element_type_of(local.type)
+        local = self.bits_as(local, as_numbers(element))
         kind = chosen_by(element)
         summed = self.add(graph.AllReduceOp(kind, local, self.mesh.name, tuple(axes), self.channel()))
-        return summed if numbers == element else self.add(graph.BitcastOp(summed, tensor_of(element, shape)))
+        return self.bits_as(summed, element)

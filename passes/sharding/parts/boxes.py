@@ -11,12 +11,12 @@ from ....dialects import graph
 from ....dialects.element_types import element_type_of
 from ....dialects.graph import ScatterKind, tensor_of
 from ....dialects.sharding import Interval
-from ....dialects.sharding.blocks import common, length
+from ....dialects.sharding.blocks import common, within
 from ..part import Part
 from ..program import RankProgram
 from ..starts import constant_start
 from .op_at_rank import OpAtRank, Partial
-from .owned_indices import chosen, clamped, factor_of, index_of, inside, last_of, moved
+from .owned_indices import chosen, clamped, factor_of, index_of, inside, known, moved
 
 
 def dynamic_slice(at: OpAtRank) -> SSAValue | Partial:
@@ -45,7 +45,7 @@ def dynamic_slice(at: OpAtRank) -> SSAValue | Partial:
     for dim in split:
         begin, end = at.interval(factor_of(at, 0, dim), shape[dim])
         size = op.sizes.data[dim]
-        index = _box_indices(program, program.local(op.starts[dim]), size, 1, last_of(shape[dim]) + 1 - size)
+        index = _box_indices(program, program.local(op.starts[dim]), size, 1, known(shape[dim]) - size)
         index = moved(program, index, begin)
         source = _taken(program, source, index, dim)
         mask = _along(program, inside(program, index, end - begin), dim, len(shape))
@@ -121,14 +121,11 @@ def dynamic_update(at: OpAtRank) -> SSAValue:
 def _static_box(at: OpAtRank, dim: int, start: int) -> tuple[Part, Interval]:
     """Returns which indices of an update members want of a dim, and where in its part this rank puts them."""
     op, program = at.op, at.program
-    extent = last_of(program.shape(op.operands[0])[dim]) + 1
-    size = last_of(program.shape(op.operands[-1])[dim]) + 1
+    extent = known(program.shape(op.operands[0])[dim])
+    size = known(program.shape(op.operands[-1])[dim])
     begin = min(max(start, 0), extent - size)
     part = at.part(factor_of(at, 0, dim), extent)
-    boxes = [common(interval, (begin, begin + size)) for interval in part.intervals]
-    want = Part(
-        part.axes, tuple((box[0] - begin, box[1] - begin) if length(box) else (0, 0) for box in boxes)
-    )
+    want = Part(part.axes, tuple(within(interval, begin, size) for interval in part.intervals))
     own = program.mine(part)[0]
     box = common(program.mine(part), (begin, begin + size))
     return want, (box[0] - own, box[1] - own)
@@ -145,9 +142,9 @@ def _scattered(
     grid = tuple(sizes[dim] for dim in dims)
     indices: list[SSAValue] = []
     for number, dim in enumerate(dims):
-        size, step = last_of(sizes[dim]) + 1, op.steps[dim]
+        size, step = known(sizes[dim]), op.steps[dim]
         span = (size - 1) * step + 1
-        extent = last_of((whole if dim in split else own)[dim]) + 1
+        extent = known((whole if dim in split else own)[dim])
         index = _box_indices(program, starts[dim], size, step, extent - span)
         if dim in split:
             index = moved(program, index, at.interval(factor_of(at, 0, dim), extent)[0])

@@ -15,7 +15,7 @@ from ....dialects.element_types import element_type_of, is_float
 from ....dialects.graph import ScatterKind, tensor_of
 from ..program import RankProgram
 from .op_at_rank import OpAtRank, Partial
-from .owned_indices import chosen, clamped, factor_of, index_of, inside, last_of, moved
+from .owned_indices import chosen, clamped, factor_of, index_of, inside, known, moved
 
 
 def gather(at: OpAtRank) -> SSAValue | Partial:
@@ -33,7 +33,7 @@ def gather(at: OpAtRank) -> SSAValue | Partial:
             own.append(index)
             continue
         begin, end = at.interval(factor_of(at, 0, axis), shape[axis])
-        index = moved(program, clamped(program, index_of(program, index), last_of(shape[axis])), begin)
+        index = moved(program, clamped(program, index_of(program, index), known(shape[axis]) - 1), begin)
         mask = inside(program, index, end - begin)
         is_mine = mask if is_mine is None else program.add(graph.AndOp(is_mine, mask))
         own.append(index)

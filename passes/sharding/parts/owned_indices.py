@@ -48,18 +48,10 @@ def inside(program: RankProgram, index: SSAValue, extent: int) -> SSAValue:
 
 def chosen(program: RankProgram, value: SSAValue, is_mine: SSAValue) -> Partial:
     """Returns a value where it is this rank's, as bits that are combined with those of the others."""
-    element, shape = element_type_of(value.type), program.shape(value)
-    numbers = as_numbers(element)
-    if numbers != element:
-        value = program.add(graph.BitcastOp(value, tensor_of(numbers, shape)))
-    zero = program.splat(0, tensor_of(numbers, shape))
-    bits = program.add(graph.SelectOp(is_mine, value, zero))
-
-    def finish(combined: SSAValue) -> SSAValue:
-        type = tensor_of(element, program.shape(combined))
-        return combined if numbers == element else program.add(graph.BitcastOp(combined, type))
-
-    return Partial(bits, chosen_by(element), finish)
+    element = element_type_of(value.type)
+    value = program.bits_as(value, as_numbers(element))
+    bits = program.add(graph.SelectOp(is_mine, value, splat_like(program, 0, value)))
+    return Partial(bits, chosen_by(element), lambda combined: program.bits_as(combined, element))
 
 
 def factor_of(at: OpAtRank, operand: int, dim: int) -> int:
@@ -68,6 +60,6 @@ def factor_of(at: OpAtRank, operand: int, dim: int) -> int:
     return factor
 
 
-def last_of(extent: Extent) -> int:
+def known(extent: Extent) -> int:
     assert isinstance(extent, int), f"a dim of {extent} is split"
-    return extent - 1
+    return extent

@@ -18,6 +18,7 @@ from ....dialects.element_types import element_type_of, is_float, is_unsigned, w
 from ....dialects.graph import tensor_of
 from ....dialects.graph.types import shape_of
 from ....dialects.sharding import Interval
+from ....dialects.sharding.blocks import within
 from ....semantics.numpy_types import array_of, dense_of
 from ..part import Part, Wants
 from ..program import RankProgram, View
@@ -128,15 +129,10 @@ def _concat(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
         asked = list(wants)
         if want is not None:
             assert isinstance(begins, int) and isinstance(extent, int), f"a dim of {extent} is split"
-            asked[axis] = Part(want.axes, tuple(_within(each, begins, extent) for each in want.intervals))
+            asked[axis] = Part(want.axes, tuple(within(each, begins, extent) for each in want.intervals))
         begins = begins + extent
         pieces.append(program.local(source, tuple(asked)))
     return program.concat(pieces, axis)
-
-
-def _within(interval: Interval, begin: int, extent: int) -> Interval:
-    first, last = max(interval[0] - begin, 0), min(interval[1] - begin, extent)
-    return (first, last) if first < last else _NONE
 
 
 def _permute(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
