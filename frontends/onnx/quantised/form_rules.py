@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,16 +87,8 @@ def gemm(call: FormCall) -> Found:
     options = call.attributes
     if options.get("alpha", 1.0) != 1 or options.get("beta", 1.0) != 1:
         return None
-    bias = call.input(2)
     found = _product(call, bool(options.get("transA", 0)), bool(options.get("transB", 0)))
-    if found is None or bias is None:
-        return found
-    value, form = found
-    if isinstance(form, Sums):
-        codes = call.codes(2)
-        if codes is not None and _is_bias_of(codes, call.codes(0), call.codes(1)):
-            return _summed(tnp.add(form.total, call.lift(codes.integers)), form.factor)
-    return tnp.add(value, call.lift(bias)), None
+    return None if found is None else _with_bias(call, *found)
 
 
 def _product(call: FormCall, left_turned: bool, right_turned: bool) -> Found:
@@ -133,7 +126,7 @@ def _weights_only(call: FormCall, form: Codes, left_turned: bool, right_turned: 
 
 @form_op("Conv")
 def conv(call: FormCall) -> Found:
-    image, kernel, bias = call.codes(0), call.codes(1), call.input(2)
+    image, kernel = call.codes(0), call.codes(1)
     if image is None or kernel is None or not _are_bytes(image) or not _are_bytes(kernel):
         return None
     if (
@@ -146,14 +139,23 @@ def conv(call: FormCall) -> Found:
     total = conv_integer(x, weights, image.zero, kernel.zero, **call.attributes)
     rank = len(x.shape) - 1
     factor = tnp.multiply(one_or_row(call.lift(image.scale)), one_or_row(call.lift(kernel.scale)))
-    factor = along_first(factor, rank)
+    value, form = _summed(total, along_first(factor, rank))
+    return _with_bias(call, value, form, lambda each: along_first(each, rank))
+
+
+def _with_bias(
+    call: FormCall, value: Value, form: Form | None, place: Callable[[Any], Any] = lambda each: each
+) -> Found:
+    """
+    Returns a product with the bias of the call, if there is one: added to sums where it has their scale, else
+    to floats. `place` gives it the shape in which it broadcasts.
+    """
+    bias, codes = call.input(2), call.codes(2)
     if bias is None:
-        return _summed(total, factor)
-    codes = call.codes(2)
-    if codes is not None and _is_bias_of(codes, image, kernel):
-        return _summed(tnp.add(total, along_first(call.lift(codes.integers), rank)), factor)
-    value, _ = _summed(total, factor)
-    return tnp.add(value, along_first(call.lift(bias), rank)), None
+        return value, form
+    if isinstance(form, Sums) and codes is not None and _is_bias_of(codes, call.codes(0), call.codes(1)):
+        return _summed(tnp.add(form.total, place(call.lift(codes.integers))), form.factor)
+    return tnp.add(value, place(call.lift(bias))), None
 
 
 def _summed(total: Any, factor: Any) -> tuple[Value, Form]:
