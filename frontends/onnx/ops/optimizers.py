@@ -37,8 +37,9 @@ def adagrad(
     epsilon: float = 1e-6,
     norm_coefficient: float = 0.0,
 ) -> Any:
+    decayed = tnp.divide(rate, tnp.add(tnp.multiply(tnp.astype(count, rate.dtype), decay_factor), 1))
+
     def step(x: Any, gradient: Any, squares: Any) -> tuple[Any, ...]:
-        decayed = tnp.divide(rate, tnp.add(tnp.multiply(tnp.astype(count, rate.dtype), decay_factor), 1))
         gradient = _regularised(x, gradient, norm_coefficient)
         total = tnp.add(squares, tnp.multiply(gradient, gradient))
         adaptive = tnp.add(tnp.sqrt(total), epsilon)
@@ -58,16 +59,17 @@ def adam(
     norm_coefficient: float = 0.0,
     norm_coefficient_post: float = 0.0,
 ) -> Any:
+    times = tnp.astype(count, rate.dtype)
+    raised = [tnp.subtract(1, tnp.pow(tnp.full_like(rate, each), times)) for each in (beta, alpha)]
+    adjusted = tnp.divide(tnp.multiply(rate, tnp.sqrt(raised[0])), raised[1])
+    adjusted = tnp.where(tnp.greater(count, 0), adjusted, rate)
+
     def step(x: Any, gradient: Any, mean: Any, squares: Any) -> tuple[Any, ...]:
         gradient = _regularised(x, gradient, norm_coefficient)
         mean = tnp.add(tnp.multiply(mean, alpha), tnp.multiply(gradient, 1 - alpha))
         squares = tnp.add(
             tnp.multiply(squares, beta), tnp.multiply(tnp.multiply(gradient, gradient), 1 - beta)
         )
-        times = tnp.astype(count, rate.dtype)
-        raised = [tnp.subtract(1, tnp.pow(tnp.full_like(rate, each), times)) for each in (beta, alpha)]
-        adjusted = tnp.divide(tnp.multiply(rate, tnp.sqrt(raised[0])), raised[1])
-        adjusted = tnp.where(tnp.greater(count, 0), adjusted, rate)
         moved = tnp.divide(tnp.multiply(adjusted, mean), tnp.add(tnp.sqrt(squares), epsilon))
         return tnp.multiply(tnp.subtract(x, moved), 1 - norm_coefficient_post), mean, squares
 
@@ -80,11 +82,11 @@ def momentum(
 ) -> Any:
     if mode not in ("standard", "nesterov"):
         raise TenonError(f"mode is {mode!r}, expected standard or nesterov")
+    # The first step takes the gradient as it is.
+    share = tnp.where(tnp.greater(count, 0), tnp.full_like(rate, beta), tnp.ones_like(rate))
 
     def step(x: Any, gradient: Any, velocity: Any) -> tuple[Any, ...]:
         gradient = _regularised(x, gradient, norm_coefficient)
-        # The first step takes the gradient as it is.
-        share = tnp.where(tnp.greater(count, 0), tnp.full_like(rate, beta), tnp.ones_like(rate))
         velocity = tnp.add(tnp.multiply(velocity, alpha), tnp.multiply(share, gradient))
         along = velocity
         if mode == "nesterov":
