@@ -42,8 +42,8 @@ their order, which is that of as many elements as count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -52,6 +52,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import low, sched
+from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import width_of
 from ....dialects.sched import CombineKind, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
@@ -106,52 +107,46 @@ class _Bound:
     limit: SSAValue
 
 
-@dataclass(slots=True)
-class _Masked:
-    """What is combined or stored where a mask holds: the ops that choose it, and the mask's comparisons."""
-
-    choices: list[low.SelectOp]
-    bounds: list[_Bound] = field(default_factory=list[_Bound])
-
-
 def _narrow(kernel: sched.KernelOp, loop: Loop) -> None:
-    if loop.mapping != _SERIAL or loop.count is not None or not isinstance(loop.extent, int):
+    if not _is_plain(loop):
         return
-    if isinstance(loop, sched.ReduceOp) and (loop.tile_shape is not None or _is_of_several(loop)):
-        return
-    masked = _masked_of(loop)
-    if masked is None:
+    masks = _masks_of(loop)
+    if masks is None:
         if isinstance(loop, sched.AxisOp):
             _split(kernel, loop)
         return
-    bounds = [bound for bound in masked.bounds if _is_movable(bound.limit, loop)]
+    bounds = [bound for bound in masks if _is_movable(bound.limit, loop)]
     if any(bound.predicate is not None for bound in bounds):
         _Narrowing(kernel, loop).write(bounds)
 
 
+def _is_plain(loop: Loop) -> bool:
+    """Returns whether a loop runs all of a known number of iterations, one by one, for itself."""
+    if loop.mapping != _SERIAL or loop.count is not None or not isinstance(loop.extent, int):
+        return False
+    return isinstance(loop, sched.AxisOp) or (loop.tile_shape is None and not _is_of_several(loop))
+
+
 def _split_sums(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
     """Runs the elements before, in and after a mask in loops of their own, where sums are masked by it."""
-    sums: list[sched.ReduceOp] = []
-    extent = axis.extent
-    if axis.mapping != _SERIAL or axis.count is not None or not isinstance(extent, int):
+    if not _is_plain(axis):
         return
+    sums: list[sched.ReduceOp] = []
+    choices: list[low.SelectOp] = []
     for op in axis.body.block.ops:
-        if isinstance(op, sched.ReduceOp) and _can_be_left_out(op):
+        if isinstance(op, sched.ReduceOp):
+            masking = _choices_of(op)
+            if masking is None or not _is_plain(op) or any(inner.regions for inner in op.body.block.ops):
+                return
             sums.append(op)
+            choices.extend(masking)
         elif op.regions or isinstance(op, sched.AllocOp):
             return
-    if _is_alone(axis) and extent * sum(_extent_of(each) for each in sums) > MOST_SPLIT:
+    if _is_alone(axis) and upper_bound(axis.extent) * sum(upper_bound(op.extent) for op in sums) > MOST_SPLIT:
         return
-    masked = _common([choice for each in sums for choice in _choices_of(each)], axis)
-    bounds = [] if masked is None else _bounds_of(masked, axis)
+    bounds = _comparisons(choices, axis)
     if bounds:
-        narrowing = _Narrowing(kernel, axis)
-        narrowing.split(bounds, sums, narrowing.leave_out)
-
-
-def _extent_of(loop: Loop) -> int:
-    assert isinstance(loop.extent, int), f"{loop.name}: varies"
-    return loop.extent
+        _Narrowing(kernel, axis).split(bounds, sums)
 
 
 def _is_alone(axis: sched.AxisOp) -> bool:
@@ -164,28 +159,12 @@ def _is_alone(axis: sched.AxisOp) -> bool:
     )
 
 
-def _can_be_left_out(loop: sched.ReduceOp) -> bool:
-    """Returns whether a reduction combines identities only where a mask does not hold."""
-    is_plain = loop.mapping == _SERIAL and loop.count is None and isinstance(loop.extent, int)
-    if (
-        not is_plain
-        or loop.tile_shape is not None
-        or _is_of_several(loop)
-        or any(op.regions for op in loop.body.block.ops)
-    ):
-        return False
-    choices = [value.owner for value in loop.yielded]
-    return all(isinstance(each, low.SelectOp) and _is_identity(loop, each.on_false) for each in choices)
-
-
-def _choices_of(loop: sched.ReduceOp) -> list[low.SelectOp]:
-    return [value.owner for value in loop.yielded if isinstance(value.owner, low.SelectOp)]
-
-
-def _bounds_of(masked: _Masked, axis: sched.AxisOp) -> list[_Bound]:
-    """Returns the comparisons of an axis's index in a mask."""
+def _comparisons(choices: Sequence[low.SelectOp], axis: sched.AxisOp) -> list[_Bound]:
+    """Returns the comparisons of an axis's index that all choices have in common."""
     return [
-        bound for bound in masked.bounds if bound.predicate is not None and _is_movable(bound.limit, axis)
+        bound
+        for bound in _common(choices, axis)
+        if bound.predicate is not None and _is_movable(bound.limit, axis)
     ]
 
 
@@ -203,23 +182,15 @@ def _split(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
             if not isinstance(op.value.owner, low.SelectOp):
                 return
             choices.append(op.value.owner)
-    masked = _common(choices, axis)
-    bounds = [] if masked is None else _bounds_of(masked, axis)
+    bounds = _comparisons(choices, axis)
     narrowing = _Narrowing(kernel, axis)
     if bounds and (narrowing.needless_clamps(bounds) or _takes_long(axis)):
-        narrowing.split(bounds, choices, _choose_other)
+        narrowing.split(bounds, choices)
 
 
 def _takes_long(axis: sched.AxisOp) -> bool:
     """Returns whether the elements of an axis take much longer than to copy them."""
     return any(isinstance(op, arith.DivfOp) or op.dialect_name() == "math" for op in axis.body.block.ops)
-
-
-def _choose_other(choice: Operation) -> None:
-    """Has what a mask chooses be what it is where the mask does not hold."""
-    assert isinstance(choice, low.SelectOp), f"{choice.name}: is no choice"
-    choice.result.replace_all_uses_with(choice.on_false)
-    _erase_unused(choice)
 
 
 def _is_of_several(loop: sched.ReduceOp) -> bool:
@@ -229,41 +200,46 @@ def _is_of_several(loop: sched.ReduceOp) -> bool:
     return goes_on or loop.continued is not None
 
 
-def _masked_of(loop: Loop) -> _Masked | None:
+def _masks_of(loop: Loop) -> list[_Bound] | None:
     """Returns what all that a loop does depends on, None where it does something without a mask."""
-    choices: list[low.SelectOp] = []
     if isinstance(loop, sched.ReduceOp):
-        for value in loop.yielded:
-            choice = value.owner
-            if not isinstance(choice, low.SelectOp) or not _is_identity(loop, choice.on_false):
+        masking = _choices_of(loop)
+        return None if masking is None else _common(masking, loop)
+    choices: list[low.SelectOp] = []
+    for op in loop.walk():
+        if isinstance(op, sched.AllocOp | scf.IfOp | scf.ForOp | scf.WhileOp):
+            return None
+        if isinstance(op, memref.StoreOp):
+            choice = op.value.owner
+            if not isinstance(choice, low.SelectOp) or not _is_stored_back(op, choice.on_false):
                 return None
             choices.append(choice)
-        if any(isinstance(op, memref.StoreOp | scf.IfOp | scf.ForOp | scf.WhileOp) for op in loop.walk()):
-            return None
-    else:
-        for op in loop.walk():
-            if isinstance(op, sched.AllocOp | scf.IfOp | scf.ForOp | scf.WhileOp):
-                return None
-            if isinstance(op, memref.StoreOp):
-                choice = op.value.owner
-                if not isinstance(choice, low.SelectOp) or not _is_stored_back(op, choice.on_false):
-                    return None
-                choices.append(choice)
     return _common(choices, loop)
 
 
-def _common(choices: list[low.SelectOp], loop: Loop) -> _Masked | None:
-    """Returns what the conditions of all choices have in common, None where there are no choices."""
-    if not choices:
+def _choices_of(loop: sched.ReduceOp) -> list[low.SelectOp] | None:
+    """Returns what chooses between elements of a reduction and its identity, None where it does more."""
+    choices: list[low.SelectOp] = []
+    for value in loop.yielded:
+        choice = value.owner
+        if not isinstance(choice, low.SelectOp) or not _is_identity(loop, choice.on_false):
+            return None
+        choices.append(choice)
+    if any(isinstance(op, memref.StoreOp | scf.IfOp | scf.ForOp | scf.WhileOp) for op in loop.walk()):
         return None
-    masked = _Masked(choices)
+    return choices
+
+
+def _common(choices: Sequence[low.SelectOp], loop: Loop) -> list[_Bound]:
+    """Returns what the conditions of all choices have in common, each time that it is written."""
+    bounds: list[_Bound] = []
     each = [_bounds_in(choice.condition, loop) for choice in choices]
-    for bound in each[0]:
+    for bound in each[0] if each else ():
         same = [[other for other in others if _is_same(bound, other)] for others in each[1:]]
         if all(same):
-            masked.bounds.append(bound)
-            masked.bounds.extend(other for others in same for other in others if other.op is not bound.op)
-    return masked
+            bounds.append(bound)
+            bounds.extend(other for others in same for other in others if other.op is not bound.op)
+    return bounds
 
 
 def _is_same(bound: _Bound, other: _Bound) -> bool:
@@ -378,12 +354,10 @@ class _Narrowing:
         if first is not None:
             _shift(new, first)
 
-    def split(
-        self, bounds: list[_Bound], masked: Sequence[Operation], leave_out: Callable[[Operation], None]
-    ) -> None:
+    def split(self, bounds: list[_Bound], masked: Sequence[low.SelectOp | sched.ReduceOp]) -> None:
         """
-        Writes the loop as up to three: of what is before the bounds, between them and after them. `leave_out`
-        makes of a masked op of the loop what it is outside of the bounds.
+        Writes the loop as up to three: of what is before the bounds, between them and after them. Outside of
+        them `masked` ops of the loop are what they are without their masks.
         """
         loop, b = self.loop, self.b
         first, end, _ = self._range(bounds)
@@ -394,7 +368,7 @@ class _Narrowing:
             copied = loop.clone()
             ops = list(copied.body.block.ops)
             for number in numbers:
-                leave_out(ops[number])
+                self._leave_out(ops[number])
             return copied
 
         if end is not None:
@@ -409,16 +383,19 @@ class _Narrowing:
             _with_count(before, first)
         self.write(bounds)
 
-    def leave_out(self, loop: Operation) -> None:
-        """Has the result of a reduction be that of nothing."""
-        assert isinstance(loop, sched.ReduceOp), f"{loop.name}: is no reduction"
-        type = loop.result.type
-        start = self.b.constant(identity(loop.kind.data, type), type)
-        nothing = start if loop.init is None else loop.init
-        loop.result.replace_all_uses_with(nothing)
-        masks = [choice.condition.owner for choice in _choices_of(loop)]
-        loop.detach()
-        loop.erase()
+    def _leave_out(self, masked: Operation) -> None:
+        """Has a choice be what it is where its mask does not hold, and a reduction that of nothing."""
+        if isinstance(masked, low.SelectOp):
+            masked.result.replace_all_uses_with(masked.on_false)
+            _erase_unused(masked)
+            return
+        assert isinstance(masked, sched.ReduceOp), f"{masked.name}: has no mask"
+        type = masked.result.type
+        start = self.b.constant(identity(masked.kind.data, type), type)
+        masked.result.replace_all_uses_with(start if masked.init is None else masked.init)
+        masks = [choice.condition.owner for choice in _choices_of(masked) or ()]
+        masked.detach()
+        masked.erase()
         for mask in masks:
             if isinstance(mask, Operation):
                 _erase_unused(mask)
