@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import TenonError
 from ...semantics.numpy_types import DTYPES_BY_NAME
+from .boxes import Box
 
 INDEX = "index.json"
 _FORMAT = "tenon checkpoint 1"
@@ -30,6 +31,12 @@ class Part:
     starts: tuple[int, ...]
     shape: tuple[int, ...]
     digest: str
+
+    @property
+    def box(self) -> Box:
+        return tuple(
+            slice(start, start + extent) for start, extent in zip(self.starts, self.shape, strict=True)
+        )
 
 
 @dataclass(frozen=True)

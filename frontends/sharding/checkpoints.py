@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from errno import ENOENT
 from hashlib import sha256
 from os import PathLike
@@ -19,14 +20,17 @@ from ...errors import RankError, TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tree import flatten, paths, unflatten
+from .boxes import Box, copy_common, extents, overlap
 from .checkpoint_index import INDEX, CheckpointIndex, Part, SavedArray, read_index
 from .exchange import CHANNEL
 from .mesh import Mesh
 from .sharded_array import ShardedArray
-from .sharding import Box, Sharding
+from .sharding import Sharding
 
 _STATUS_NBYTES = 64
 _CHUNK_NBYTES = 1 << 24
+_NO_DIGEST = bytes(32)
+"""Stands for the digest of a part that another rank writes."""
 
 
 def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
@@ -53,18 +57,23 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
     root = Path(folder)
     token = secrets.token_bytes(8) if mesh.rank == 0 else bytes(8)
     data = f"data-{_told(mesh, token)[0][:8].tobytes().hex()}"
-    index = CheckpointIndex(data, tuple(_saved(name, leaf) for name, leaf in zip(names, leaves, strict=True)))
+    parts = [_parts(leaf) for leaf in leaves]
+    index = CheckpointIndex(data, tuple(map(_saved, names, leaves, parts)))
+    writers = [[rank for _, rank in each] for each in parts]
     failure: OSError | None = None
     digests: list[bytes] = []
     try:
         (root / data).mkdir(parents=True, exist_ok=True)
-        for array, leaf in enumerate(leaves):
-            if (part := _own_part(leaf)) is not None:
-                digests.append(_write(index.file(root, array, part), leaf.local.values))
+        for array, (leaf, ranks) in enumerate(zip(leaves, writers, strict=True)):
+            if mesh.rank in ranks:
+                path = index.file(root, array, ranks.index(mesh.rank))
+                digests.append(_write(path, leaf.local.values))
+            else:
+                digests.append(_NO_DIGEST)
     except OSError as error:
         failure = error
     _check_written(mesh, failure)
-    index = _with_digests(mesh, index, leaves, digests)
+    index = _with_digests(mesh, index, writers, digests)
     if mesh.rank == 0:
         try:
             publish(root, index)
@@ -101,13 +110,10 @@ def load_checkpoint(folder: str | PathLike[str], shardings: Any) -> Any:
     return unflatten(structure, iter(arrays))
 
 
-def _saved(name: str, array: ShardedArray) -> SavedArray:
+def _saved(name: str, array: ShardedArray, parts: Sequence[tuple[Box, int]]) -> SavedArray:
     """Returns what is written of an array, without digests."""
-    parts = tuple(
-        Part(tuple(each.start for each in box), tuple(each.stop - each.start for each in box), "")
-        for box, _ in _parts(array)
-    )
-    return SavedArray(name, array.dtype, array.shape, parts)
+    saved = tuple(Part(tuple(each.start for each in box), extents(box), "") for box, _ in parts)
+    return SavedArray(name, array.dtype, array.shape, saved)
 
 
 def _parts(array: ShardedArray) -> list[tuple[Box, int]]:
@@ -117,14 +123,6 @@ def _parts(array: ShardedArray) -> list[tuple[Box, int]]:
         box = array.sharding.box(array.shape, rank)
         found.setdefault(tuple(each.start for each in box), (box, rank))
     return list(found.values())
-
-
-def _own_part(array: ShardedArray) -> int | None:
-    """Returns the number of the part that this rank writes, None where another one does."""
-    for number, (_, rank) in enumerate(_parts(array)):
-        if rank == array.sharding.mesh.rank:
-            return number
-    return None
 
 
 def _write(path: Path, values: NumpyArray) -> bytes:
@@ -165,21 +163,18 @@ def _check_written(mesh: Mesh, failure: OSError | None) -> None:
 
 
 def _with_digests(
-    mesh: Mesh, index: CheckpointIndex, leaves: list[Any], digests: list[bytes]
+    mesh: Mesh, index: CheckpointIndex, writers: Sequence[Sequence[int]], digests: Sequence[bytes]
 ) -> CheckpointIndex:
-    """Returns the index with the digests that all ranks found."""
-    own, found = iter(digests), bytearray()
-    for leaf in leaves:
-        found += bytes(32) if _own_part(leaf) is None else next(own)
-    rows = _told(mesh, bytes(found)).reshape(mesh.size, len(leaves), 32)
+    """Returns the index with the digests that the writers of the parts found, one for each array."""
+    rows = _told(mesh, b"".join(digests)).reshape(mesh.size, len(digests), -1)
     arrays: list[SavedArray] = []
-    for number, (array, leaf) in enumerate(zip(index.arrays, leaves, strict=True)):
+    for number, (array, ranks) in enumerate(zip(index.arrays, writers, strict=True)):
         parts = [
-            Part(part.starts, part.shape, rows[rank, number].tobytes().hex())
-            for part, (_, rank) in zip(array.parts, _parts(leaf), strict=True)
+            replace(part, digest=rows[rank, number].tobytes().hex())
+            for part, rank in zip(array.parts, ranks, strict=True)
         ]
-        arrays.append(SavedArray(array.path, array.dtype, array.shape, tuple(parts)))
-    return CheckpointIndex(index.folder, tuple(arrays))
+        arrays.append(replace(array, parts=tuple(parts)))
+    return replace(index, arrays=tuple(arrays))
 
 
 def publish(root: Path, index: CheckpointIndex) -> None:
@@ -213,16 +208,9 @@ def _loaded(root: Path, index: CheckpointIndex, number: int, sharding: Any) -> S
     box = sharding.box(array.shape)
     result = np.empty(sharding.local_shape(array.shape), array.dtype)
     for place, part in enumerate(array.parts):
-        common = [
-            (max(own.start, start), min(own.stop, start + extent))
-            for own, start, extent in zip(box, part.starts, part.shape, strict=True)
-        ]
-        if any(start >= stop for start, stop in common):
-            continue
-        values = _read(index.file(root, number, place), array, part)
-        target = tuple(slice(a - own.start, b - own.start) for (a, b), own in zip(common, box, strict=True))
-        source = tuple(slice(a - start, b - start) for (a, b), start in zip(common, part.starts, strict=True))
-        result[target] = values[source]
+        # What has nothing of this rank is not read.
+        if overlap(box, part.box):
+            copy_common(result, box, _read(index.file(root, number, place), array, part), part.box)
     local = as_concrete(result)
     return ShardedArray(aval_of(array.dtype, array.shape), sharding, local)
 

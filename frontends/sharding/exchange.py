@@ -9,7 +9,8 @@ import numpy as np
 from ...dialects.collective import Collective
 from ...semantics.world import Request
 from ..arrays.concrete import NumpyArray
-from .sharding import Box, Sharding
+from .boxes import Box, common, copy_common, extents, overlap, within
+from .sharding import Sharding
 
 CHANNEL = 0
 """The channel of what no program asks for; programs number theirs from 1."""
@@ -31,7 +32,7 @@ def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local:
     targets = [target.box(shape, rank) for rank in range(size)]
     result = np.empty(target.local_shape(shape), local.dtype)
     mine, wanted = sources[mesh.rank], targets[mesh.rank]
-    _copy(result, wanted, local, mine, _common(mine, wanted))
+    copy_common(result, wanted, local, mine)
     senders = _senders(sources, targets)
     begun: list[tuple[Request, Box, NumpyArray, bool]] = []
     for distance in range(1, size):
@@ -43,10 +44,10 @@ def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local:
         if not pairs:
             continue
         to, of = (mesh.rank + distance) % size, (mesh.rank - distance) % size
-        sent, got = _common(mine, targets[to]), _common(sources[of], wanted)
+        sent, got = common(mine, targets[to]), common(sources[of], wanted)
         receives = (of, mesh.rank) in pairs
-        operand = np.ascontiguousarray(local[_within(sent, mine)] if (mesh.rank, to) in pairs else local[:0])
-        buffer = np.empty(_extents(got) if receives else (0,), local.dtype)
+        operand = np.ascontiguousarray(local[within(sent, mine)] if (mesh.rank, to) in pairs else local[:0])
+        buffer = np.empty(extents(got) if receives else (0,), local.dtype)
         collective = Collective(
             "collective_permute", CHANNEL, mesh.shape, tuple(range(len(mesh.shape))), pairs=pairs
         )
@@ -54,7 +55,7 @@ def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local:
     for request, box, buffer, receives in begun:
         request.wait()
         if receives:
-            result[_within(box, wanted)] = buffer
+            result[within(box, wanted)] = buffer
     return result
 
 
@@ -71,31 +72,8 @@ def _senders(sources: list[Box], targets: list[Box]) -> set[tuple[int, int]]:
     for ranks in owners.values():
         part, having = sources[ranks[0]], set(ranks)
         for receiver in range(size):
-            if receiver in having or not all(_extents(_common(part, targets[receiver]))):
+            if receiver in having or not overlap(part, targets[receiver]):
                 continue
             place = bisect(ranks, receiver) % len(ranks)
             pairs.add((ranks[place], receiver))
     return pairs
-
-
-def _common(left: Box, right: Box) -> Box:
-    starts = [max(one.start, other.start) for one, other in zip(left, right, strict=True)]
-    stops = [min(one.stop, other.stop) for one, other in zip(left, right, strict=True)]
-    return tuple(slice(start, max(start, stop)) for start, stop in zip(starts, stops, strict=True))
-
-
-def _extents(box: Box) -> tuple[int, ...]:
-    return tuple(each.stop - each.start for each in box)
-
-
-def _within(box: Box, around: Box) -> Box:
-    """Returns a box of the whole as one of a part."""
-    return tuple(
-        slice(each.start - outer.start, each.stop - outer.start)
-        for each, outer in zip(box, around, strict=True)
-    )
-
-
-def _copy(result: NumpyArray, wanted: Box, local: NumpyArray, mine: Box, box: Box) -> None:
-    if all(_extents(box)):
-        result[_within(box, wanted)] = local[_within(box, mine)]

@@ -13,9 +13,10 @@ from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..tracing.trace import TracedArray
 from .annotations import annotate
+from .boxes import Box
 from .exchange import exchanged
 from .sharded_array import ShardedArray
-from .sharding import Box, Sharding
+from .sharding import Sharding
 
 
 def shard(array: Any, sharding: Sharding, /) -> Any:

@@ -8,13 +8,11 @@ from typing import cast
 
 from ...dialects.sharding import Sharding as Split
 from ...errors import TenonError
+from .boxes import Box, extents
 from .mesh import Mesh
 
 AxisSpec = str | Sequence[str] | None
 """What a dim is split along: an axis of the mesh, several, or none."""
-
-Box = tuple[slice, ...]
-"""A part of an array: a slice of step 1 for each dim."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Sharding:
 
     def local_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Returns the shape of what this rank has of an array."""
-        return tuple(each.stop - each.start for each in self.box(shape))
+        return extents(self.box(shape))
 
     def counts(self, rank: int) -> tuple[int, ...]:
         """Returns into how many parts each of so many dims is split."""
@@ -67,10 +65,7 @@ class Sharding:
 def sharding_of(mesh: Mesh, split: Split | None) -> Sharding:
     """Returns how an array lies on a mesh, of how programs say it; None is whole."""
     axes_of_dims = () if split is None else split.split
-    dims = [tuple(mesh.axis_names[axis] for axis in axes) for axes in axes_of_dims]
-    while dims and not dims[-1]:
-        dims.pop()
-    return Sharding(mesh, tuple(dims))
+    return sharding(mesh, *[tuple(mesh.axis_names[axis] for axis in axes) for axes in axes_of_dims])
 
 
 class PartitionSpec:
