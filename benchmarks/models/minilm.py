@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -58,7 +57,11 @@ def load_weights() -> tuple[Weights, str] | None:
         return None
     spec = find_spec(_PACKAGE.replace("-", "_"))
     assert spec is not None and spec.origin is not None, "a package without a place"
-    stored = read_safetensors(Path(spec.origin).parent / "model" / "model.safetensors")
+    # Not before it is needed: the programs that time others import Tenon when it is its turn.
+    from tenon.tools.run.safetensors_file import read_safetensors
+
+    mapped = read_safetensors(Path(spec.origin).parent / "model" / "model.safetensors")
+    stored = {name: array.copy() for name, array in mapped.items()}
     weights = {
         "words": stored["embeddings.word_embeddings.weight"],
         "places": stored["embeddings.position_embeddings.weight"],
@@ -75,21 +78,6 @@ def load_weights() -> tuple[Weights, str] | None:
                 # There, outputs are first.
                 weights |= {f"{layer}.{ours}.weight": weight.T.copy(), f"{layer}.{ours}.bias": bias}
     return weights, f"those of {_PACKAGE} {installed}"
-
-
-def read_safetensors(path: Path) -> dict[str, Array]:
-    """
-    Returns the arrays of f32 in a file of safetensors: the length of a JSON header, which says where each
-    array lies, and the arrays.
-    """
-    content = path.read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    arrays: dict[str, Array] = {}
-    for name, entry in json.loads(content[8:begin]).items():
-        if name != "__metadata__" and entry["dtype"] == "F32":
-            first, last = (begin + offset for offset in entry["data_offsets"])
-            arrays[name] = np.frombuffer(content[first:last], np.float32).reshape(entry["shape"]).copy()
-    return arrays
 
 
 def draw_inputs(

@@ -56,23 +56,6 @@ def test_real_weights_have_the_shapes_of_drawn_ones():
     assert shapes[0] == shapes[1]
 
 
-def test_safetensors_are_read(tmp_path: Path):
-    values = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones(2, np.float32)}
-    no_floats = {"dtype": "I64", "shape": [0], "data_offsets": [0, 0]}
-    header: dict[str, Any] = {"__metadata__": {}, "ids": no_floats}
-    at = 0
-    for name, array in values.items():
-        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(header).encode()
-    content = len(text).to_bytes(8, "little") + text + b"".join(each.tobytes() for each in values.values())
-    (tmp_path / "model.safetensors").write_bytes(content)
-    found = minilm.read_safetensors(tmp_path / "model.safetensors")
-    assert found.keys() == values.keys()
-    for name, array in values.items():
-        np.testing.assert_array_equal(found[name], array)
-
-
 def test_another_number_of_results_is_an_error():
     one = np.ones(2, np.float32)
     check_answers("m", "x", (one, one), (one, one))
