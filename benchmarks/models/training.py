@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
+from ..harness import time_interleaved
 from ..pinning import use_one_thread
 
 TENON = "tenon"
@@ -126,14 +127,9 @@ def timed(make: Callable[[], Made], rounds: int) -> tuple[dict[str, float], dict
         first[name] = perf_counter() - start
     if max(losses) - min(losses) > 1e-3 * abs(losses[0]):
         raise ArithmeticError(f"losses differ: {dict(zip(steps, losses, strict=True))}")
-    least = dict.fromkeys(steps, float("inf"))
-    for _ in range(rounds):
-        for name, step in steps.items():
-            step()
-            start = perf_counter()
-            step()
-            least[name] = min(least[name], perf_counter() - start)
-    return first, least
+    # In each turn one step that is timed, after one that is not.
+    times = time_interleaved(steps, rounds, block_seconds=0)
+    return first, {name: each.minimum for name, each in times.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
