@@ -46,15 +46,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import low, sched
 from ....dialects.dims.expressions import upper_bound
-from ....dialects.element_types import width_of
-from ....dialects.sched import CombineKind, MappingAttr
+from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.held_indices import Sum, clamp_of, stays_within, sum_of
 from ...indices.lanes import runs_in_lanes
@@ -63,6 +62,7 @@ from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
 from ...scalar.ops import integer_op, select
 from ...scalar.reduction_identity import identity
 from ..steps.loop_nests.dependences import is_inside
+from ..steps.loop_nests.masks import Bound, choices_of, common_bounds, masks_of
 
 # By design: as many partial results as a short reduction has.
 LEAST_PARTS = 8
@@ -73,9 +73,6 @@ MOST_SPLIT = 16384
 """The most elements of an axis that is run in parts: those of longer ones are shared by threads."""
 
 _SERIAL = MappingAttr.get()
-
-_TURNED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
-"""Each comparison with its sides exchanged."""
 
 
 @dataclass(frozen=True)
@@ -95,22 +92,10 @@ class NarrowLoopsPass(ModulePass):
                     _narrow(kernel, loop)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """
-    A part of a mask that does not change in a loop, or a comparison of the loop's index with what does not:
-    `predicate` is the comparison, None for what does not change.
-    """
-
-    op: Operation
-    predicate: str | None
-    limit: SSAValue
-
-
 def _narrow(kernel: sched.KernelOp, loop: Loop) -> None:
     if not _is_plain(loop):
         return
-    masks = _masks_of(loop)
+    masks = masks_of(loop)
     if masks is None:
         if isinstance(loop, sched.AxisOp):
             _split(kernel, loop)
@@ -135,7 +120,7 @@ def _split_sums(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
     choices: list[low.SelectOp] = []
     for op in axis.body.block.ops:
         if isinstance(op, sched.ReduceOp):
-            masking = _choices_of(op)
+            masking = choices_of(op)
             if masking is None or not _is_plain(op) or any(inner.regions for inner in op.body.block.ops):
                 return
             sums.append(op)
@@ -159,11 +144,11 @@ def _is_alone(axis: sched.AxisOp) -> bool:
     )
 
 
-def _comparisons(choices: Sequence[low.SelectOp], axis: sched.AxisOp) -> list[_Bound]:
+def _comparisons(choices: Sequence[low.SelectOp], axis: sched.AxisOp) -> list[Bound]:
     """Returns the comparisons of an axis's index that all choices have in common."""
     return [
         bound
-        for bound in _common(choices, axis)
+        for bound in common_bounds(choices, axis)
         if bound.predicate is not None and _is_movable(bound.limit, axis)
     ]
 
@@ -198,98 +183,6 @@ def _is_of_several(loop: sched.ReduceOp) -> bool:
     around = loop.parent_op()
     goes_on = isinstance(around, sched.ReduceOp) and around.continued is loop
     return goes_on or loop.continued is not None
-
-
-def _masks_of(loop: Loop) -> list[_Bound] | None:
-    """Returns what all that a loop does depends on, None where it does something without a mask."""
-    if isinstance(loop, sched.ReduceOp):
-        masking = _choices_of(loop)
-        return None if masking is None else _common(masking, loop)
-    choices: list[low.SelectOp] = []
-    for op in loop.walk():
-        if isinstance(op, sched.AllocOp | scf.IfOp | scf.ForOp | scf.WhileOp):
-            return None
-        if isinstance(op, memref.StoreOp):
-            choice = op.value.owner
-            if not isinstance(choice, low.SelectOp) or not _is_stored_back(op, choice.on_false):
-                return None
-            choices.append(choice)
-    return _common(choices, loop)
-
-
-def _choices_of(loop: sched.ReduceOp) -> list[low.SelectOp] | None:
-    """Returns what chooses between elements of a reduction and its identity, None where it does more."""
-    choices: list[low.SelectOp] = []
-    for value in loop.yielded:
-        choice = value.owner
-        if not isinstance(choice, low.SelectOp) or not _is_identity(loop, choice.on_false):
-            return None
-        choices.append(choice)
-    if any(isinstance(op, memref.StoreOp | scf.IfOp | scf.ForOp | scf.WhileOp) for op in loop.walk()):
-        return None
-    return choices
-
-
-def _common(choices: Sequence[low.SelectOp], loop: Loop) -> list[_Bound]:
-    """Returns what the conditions of all choices have in common, each time that it is written."""
-    bounds: list[_Bound] = []
-    each = [_bounds_in(choice.condition, loop) for choice in choices]
-    for bound in each[0] if each else ():
-        same = [[other for other in others if _is_same(bound, other)] for others in each[1:]]
-        if all(same):
-            bounds.append(bound)
-            bounds.extend(other for others in same for other in others if other.op is not bound.op)
-    return bounds
-
-
-def _is_same(bound: _Bound, other: _Bound) -> bool:
-    return (bound.predicate, bound.limit) == (other.predicate, other.limit)
-
-
-def _is_identity(loop: sched.ReduceOp, value: SSAValue) -> bool:
-    """Returns whether what a reduction combines leaves its result as it is: 0 on both sides of a product."""
-    owner, kind = value.owner, loop.kind.data
-    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr | FloatAttr):
-        return False
-    expected = 0 if kind is CombineKind.FMA else identity(kind, loop.result.type)
-    return owner.value.value.data == expected
-
-
-def _is_stored_back(store: memref.StoreOp, value: SSAValue) -> bool:
-    """Returns whether a store stores what was there, and no other one stores to its buffer."""
-    load = value.owner
-    if not isinstance(load, memref.LoadOp) or load.memref is not store.memref:
-        return False
-    if list(load.indices) != list(store.indices) or load.parent is not store.parent:
-        return False
-    stores = [use for use in store.memref.uses if isinstance(use.operation, memref.StoreOp)]
-    return len(stores) == 1
-
-
-def _bounds_in(condition: SSAValue, loop: Loop) -> list[_Bound]:
-    """Returns the comparisons of a loop's index that hold wherever a condition does."""
-    owner = condition.owner
-    if isinstance(owner, arith.AndIOp):
-        return [*_bounds_in(owner.lhs, loop), *_bounds_in(owner.rhs, loop)]
-    if not isinstance(owner, arith.CmpiOp):
-        return []
-    predicate = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
-    if predicate in _TURNED and _is_index_of(owner.lhs, loop):
-        return [_Bound(owner, predicate, owner.rhs)]
-    if predicate in _TURNED and _is_index_of(owner.rhs, loop):
-        return [_Bound(owner, _TURNED[predicate], owner.lhs)]
-    return [_Bound(owner, None, condition)]
-
-
-def _is_index_of(value: SSAValue, loop: Loop) -> bool:
-    """Returns whether a value is the index of a loop, in a type that has room for it."""
-    if value is loop.index:
-        return True
-    cast = value.owner
-    if not isinstance(cast, arith.IndexCastOp) or cast.input is not loop.index:
-        return False
-    assert isinstance(loop.extent, int), f"{loop.name}: varies"
-    return loop.extent <= 1 << (width_of(value.type) - 1)
 
 
 def _is_movable(value: SSAValue, loop: Loop) -> bool:
@@ -333,7 +226,7 @@ class _Narrowing:
         self.b = ScalarBuilder(loop.parent, loop, constants)
         self.b.location = loop.location
 
-    def write(self, bounds: list[_Bound]) -> None:
+    def write(self, bounds: list[Bound]) -> None:
         loop, b = self.loop, self.b
         first, end, holds = self._range(bounds)
         count = b.constant(self.extent, INDEX) if end is None else end
@@ -354,7 +247,7 @@ class _Narrowing:
         if first is not None:
             _shift(new, first)
 
-    def split(self, bounds: list[_Bound], masked: Sequence[low.SelectOp | sched.ReduceOp]) -> None:
+    def split(self, bounds: list[Bound], masked: Sequence[low.SelectOp | sched.ReduceOp]) -> None:
         """
         Writes the loop as up to three: of what is before the bounds, between them and after them. Outside of
         them `masked` ops of the loop are what they are without their masks.
@@ -393,14 +286,14 @@ class _Narrowing:
         type = masked.result.type
         start = self.b.constant(identity(masked.kind.data, type), type)
         masked.result.replace_all_uses_with(start if masked.init is None else masked.init)
-        masks = [choice.condition.owner for choice in _choices_of(masked) or ()]
+        masks = [choice.condition.owner for choice in choices_of(masked) or ()]
         masked.detach()
         masked.erase()
         for mask in masks:
             if isinstance(mask, Operation):
                 _erase_unused(mask)
 
-    def _range(self, bounds: list[_Bound]) -> tuple[SSAValue | None, SSAValue | None, SSAValue | None]:
+    def _range(self, bounds: list[Bound]) -> tuple[SSAValue | None, SSAValue | None, SSAValue | None]:
         """Returns where the bounds begin and end, and what holds where there is anything between them."""
         b, loop = self.b, self.loop
         first: SSAValue | None = None
@@ -422,7 +315,7 @@ class _Narrowing:
                 first = place if first is None else b.op(arith.MaxSIOp, first, place, hint="first")
         return first, end, holds
 
-    def needless_clamps(self, bounds: list[_Bound]) -> list[tuple[memref.LoadOp, int, Sum]]:
+    def needless_clamps(self, bounds: list[Bound]) -> list[tuple[memref.LoadOp, int, Sum]]:
         """Returns the indices of loads that bounds keep in range: the load, the axis, and what is clamped."""
         loop = self.loop
         index = sum_of(loop.index)
@@ -452,7 +345,7 @@ class _Narrowing:
                     needless.append((op, number, found))
         return needless
 
-    def _drop_clamps(self, bounds: list[_Bound]) -> None:
+    def _drop_clamps(self, bounds: list[Bound]) -> None:
         """Computes indices of loads without a clamp that the bounds make needless: as vectors read them."""
         index = sum_of(self.loop.index)
         for op, number, found in self.needless_clamps(bounds):
@@ -498,7 +391,7 @@ class _Narrowing:
         if first is not None:
             _shift(new, first)
 
-    def _place(self, bound: _Bound) -> SSAValue:
+    def _place(self, bound: Bound) -> SSAValue:
         """Returns the first index at which a comparison changes, from 0 to the extent."""
         b, limit, last = self.b, bound.limit, self.extent
         is_after = bound.predicate in ("sle", "sgt")
