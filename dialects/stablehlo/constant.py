@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.parser import Parser
@@ -38,7 +38,7 @@ class ConstantOp(WrittenOp):
         attributes = parser.parse_optional_attr_dict()
         start = parser.pos
         value = attributes.pop("value", None) or parser.parse_attribute()
-        if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        if not isinstance(value, DenseIntOrFPElementsAttr):
             parser.raise_error(f"{cls.name}: expected dense<...>", start)
         constant = cast(Any, value)
         return cls.create(
