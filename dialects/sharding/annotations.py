@@ -85,9 +85,16 @@ def _dictionaries(attributes: Attribute | None, count: int) -> list[dict[str, At
     return [dict(each.data) if isinstance(each, DictionaryAttr) else {} for each in written]
 
 
-def set_shardings(function: func.FuncOp, arguments: Sequence[Sharding], results: Sequence[Sharding]) -> None:
-    """Writes down how the arguments and results of a function are split; their other attributes stay."""
+def set_shardings(
+    function: func.FuncOp, arguments: Sequence[Sharding], results: Sequence[Sharding] | None = None
+) -> None:
+    """
+    Writes down how the arguments of a function are split, and its results where that is given; their other
+    attributes stay.
+    """
     for name, shardings in (("arg_attrs", arguments), ("res_attrs", results)):
+        if shardings is None:
+            continue
         written = _dictionaries(function.properties.get(name), len(shardings))
         function.properties[name] = ArrayAttr(
             [

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.shard import ShardOp
 
-from ...dialects.sharding import ARGUMENT_SHARDING
 from ...dialects.sharding import Sharding as Split
+from ...dialects.sharding import set_shardings
 from ...errors import TenonError
 from ..tracing.source_lines import user_location
 from ..tracing.trace import Trace, TracedArray
@@ -58,13 +57,11 @@ def annotate_arguments(trace: Trace, shardings: Sequence[Sharding | None]) -> No
     assert isinstance(function, func.FuncOp), "a trace that ends with no function"
     types = list(function.function_type.inputs)
     given = [*shardings, *[None] * (len(types) - len(shardings))]
-    marks = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(types)
-    attributes: list[DictionaryAttr] = []
-    for type, sharding, mark in zip(types, given, marks, strict=True):
+    splits: list[Split] = []
+    for type, sharding in zip(types, given, strict=True):
         rank = len(type.get_shape())  # type: ignore[attr-defined]
-        split = Split.whole(rank) if sharding is None else sharding.split(rank)
-        attributes.append(DictionaryAttr({**mark.data, ARGUMENT_SHARDING: split.attribute}))
-    function.properties["arg_attrs"] = ArrayAttr(attributes)
+        splits.append(Split.whole(rank) if sharding is None else sharding.split(rank))
+    set_shardings(function, splits)
     block = trace.module.body.block
     grid = mesh.grid.op()
     grid.location = trace.location

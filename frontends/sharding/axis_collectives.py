@@ -9,7 +9,6 @@ them. Where a function says arrays, it takes trees of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import prod
 from typing import Any
 
 from xdsl.ir import Operation
@@ -34,7 +33,7 @@ def psum(arrays: Any, axis_name: AxisName, /) -> Any:
         ValueError: the mesh has no such axis.
     """
     scope = current_scope("psum")
-    count = _count(scope, scope.axes(axis_name, "psum"))
+    count = scope.mesh.grid.count(scope.axes(axis_name, "psum"))
 
     def summed(value: Any) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -57,7 +56,7 @@ def pmin(arrays: Any, axis_name: AxisName, /) -> Any:
 def pmean(arrays: Any, axis_name: AxisName, /) -> Any:
     """Returns the mean of what the ranks along an axis have. Raises as `psum`."""
     scope = current_scope("pmean")
-    count = _count(scope, scope.axes(axis_name, "pmean"))
+    count = scope.mesh.grid.count(scope.axes(axis_name, "pmean"))
     return _mapped(
         lambda value: function("divide")(_reduced("pmean", "add", value, axis_name), count), arrays
     )
@@ -78,7 +77,7 @@ def all_gather(arrays: Any, axis_name: AxisName, /, *, axis: int = 0, tiled: boo
         dim = _dim("all_gather", axis, x.ndim + (not tiled))
         if not tiled:
             x = graph_ops.reshape(x, (*x.shape[:dim], 1, *x.shape[dim:]))
-        extent = x.shape[dim] * _count(scope, axes)
+        extent = x.shape[dim] * scope.mesh.grid.count(axes)
         return _added(
             x, lambda grid, channel: graph.AllGatherOp(x.value, grid, axes, dim, channel, extent), scope
         )
@@ -101,7 +100,7 @@ def reduce_scatter(
 
     def scattered(value: Any) -> TracedArray:
         scope, x, axes = _operand("reduce_scatter", value, axis_name)
-        dim, count = _dim("reduce_scatter", scatter_dimension, x.ndim), _count(scope, axes)
+        dim, count = _dim("reduce_scatter", scatter_dimension, x.ndim), scope.mesh.grid.count(axes)
         part = _part("reduce_scatter", x.shape, dim, count, tiled)
         found = _added(
             x,
@@ -133,7 +132,7 @@ def all_to_all(
 
     def exchanged(value: Any) -> TracedArray:
         scope, x, axes = _operand("all_to_all", value, axis_name)
-        count = _count(scope, axes)
+        count = scope.mesh.grid.count(axes)
         split, concat = _dim("all_to_all", split_axis, x.ndim), _dim("all_to_all", concat_axis, x.ndim)
         part = _part("all_to_all", x.shape, split, count, tiled)
         shape = x.shape
@@ -208,7 +207,7 @@ def axis_index(axis_name: AxisName, /) -> TracedArray:
 def axis_size(axis_name: AxisName, /) -> int:
     """Returns how many ranks there are along an axis. Raises as `psum`."""
     scope = current_scope("axis_size")
-    return _count(scope, scope.axes(axis_name, "axis_size"))
+    return scope.mesh.grid.count(scope.axes(axis_name, "axis_size"))
 
 
 def _mapped(each: Callable[[Any], Any], arrays: Any) -> Any:
@@ -235,10 +234,6 @@ def _reduced(who: str, kind: str, value: Any, axis_name: AxisName) -> TracedArra
 
 def _added(x: TracedArray, build: Callable[[str, int], Operation], scope: AxisScope) -> TracedArray:
     return graph_ops.built(lambda: build(scope.mesh.grid.name, scope.channel()), x)
-
-
-def _count(scope: AxisScope, axes: Sequence[int]) -> int:
-    return prod(scope.mesh.shape[axis] for axis in axes)
 
 
 def _dim(who: str, dim: int, rank: int) -> int:
