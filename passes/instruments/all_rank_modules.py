@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.dialects.shard import GridOp
 from xdsl.passes import ModulePass
 
 from ...dialects import context
 from ...dialects.graph.collectives import RANK
+from ...dialects.sharding import Mesh
 
 Array = npt.NDArray[Any]
 
@@ -59,8 +58,9 @@ class AllRankModules:
         if self._whole is None or not isinstance(rank, IntegerAttr):
             return False
         self._rank = cast("IntegerAttr[Any]", rank).value.data
-        grid = next(op for op in self._whole.ops if isinstance(op, GridOp))
-        for number in range(prod(int(extent) for extent in grid.shape.get_values())):
+        mesh = Mesh.of(self._whole)
+        assert mesh is not None, "the program of a rank of no mesh"
+        for number in range(mesh.size):
             if number != self._rank:
                 other = self._others[number] = self._whole.clone()
                 replace(cast(Any, pass_), rank=number).apply(self._context, other)

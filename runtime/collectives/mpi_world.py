@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import cache
 from hashlib import sha256
-from math import prod
 from typing import Any
 from zlib import crc32
 
@@ -49,9 +48,9 @@ class MpiWorld:
             TenonError: its grid has another number of ranks than the world.
             RankError: ranks of its group have ended.
         """
-        if prod(collective.grid) != self.size:
+        if collective.n_ranks != self.size:
             raise TenonError(
-                f"{collective.kind}: a grid of {prod(collective.grid)} ranks, and the world has {self.size}"
+                f"{collective.kind}: a grid of {collective.n_ranks} ranks, and the world has {self.size}"
             )
         comm, ranks = self._group(collective.grid, collective.axes)
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from ...semantics.world import THREAD_WORLD, World
@@ -51,6 +51,6 @@ def run_ranks(count: int, function: Callable[..., Any], /, *arguments: Any) -> l
 
     def run(world: LocalWorld) -> Any:
         THREAD_WORLD.set(world)
-        return partial(function, *arguments)()
+        return function(*arguments)
 
     return run_in_threads([run] * count)
