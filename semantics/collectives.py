@@ -90,14 +90,14 @@ def combined(
             whole = _reduced(collective, operands)
             results = [whole] * len(operands)
         case "all_gather":
-            whole = np.concatenate(operands, _axis(collective.dim))
-            _check_parts(collective, whole, operands, _axis(collective.dim), ranks)
+            whole = np.concatenate(operands, dim_of(collective.dim))
+            _check_parts(collective, whole, operands, dim_of(collective.dim), ranks)
             results = [whole] * len(operands)
         case "reduce_scatter":
-            results = _split(collective, _reduced(collective, operands), _axis(collective.dim))
+            results = split_parts(collective, _reduced(collective, operands), dim_of(collective.dim))
         case "all_to_all":
-            split = [_split(collective, operand, _axis(collective.dim)) for operand in operands]
-            concat = _axis(collective.concat_dim)
+            split = [split_parts(collective, operand, dim_of(collective.dim)) for operand in operands]
+            concat = dim_of(collective.concat_dim)
             results = [np.concatenate(parts, concat) for parts in zip(*split, strict=True)]
             _check_parts(collective, results[0], [parts[0] for parts in split], concat, ranks)
         case "collective_permute":
@@ -115,7 +115,8 @@ def combined(
     return results
 
 
-def _axis(dim: int | None) -> int:
+def dim_of(dim: int | None) -> int:
+    """Returns the dim of a collective that goes along one."""
     assert dim is not None, "a collective along no dim"
     return dim
 
@@ -159,7 +160,8 @@ def _check_parts(
             )
 
 
-def _split(collective: Collective, whole: Array, dim: int) -> list[Array]:
+def split_parts(collective: Collective, whole: Array, dim: int) -> list[Array]:
+    """Returns the part of an array that is each member's, as views."""
     ends = np.cumsum(part_extents(whole.shape[dim], collective.parts))
     return np.split(whole, ends[:-1], dim)
 

@@ -6,13 +6,15 @@ Each function returns the handles to wait for, what to do once they are done, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dialects.collective import Collective
 from ...dialects.grids import part_extents
+from ...semantics.collectives import dim_of, split_parts
+from ...semantics.world import joined
 from .mpi_types import Array, MpiTypes
 
 Begun = tuple[list[Any], Callable[[], None] | None, object]
@@ -36,13 +38,12 @@ def _all_reduce(types: MpiTypes, comm: Any, collective: Collective, operand: Arr
 def _reduce_scatter(
     types: MpiTypes, comm: Any, collective: Collective, operand: Array, result: Array
 ) -> Begun:
-    op, dim = types.op(str(collective.reduction), operand.dtype), _dim(collective.dim)
+    op, dim = types.op(str(collective.reduction), operand.dtype), dim_of(collective.dim)
     parts = part_extents(operand.shape[dim], collective.parts)
     rest = operand.size // max(operand.shape[dim], 1)
     if rest != operand[:1].size or dim:
         # MPI wants what each rank gets in one piece.
-        pieces = [operand[box].reshape(-1) for box in _boxes(operand.shape, dim, parts)]
-        operand = np.concatenate(pieces)
+        operand = joined(split_parts(collective, operand, dim))
     handle = comm.Ireduce_scatter(
         types.whole(operand), types.whole(result), [part * rest for part in parts], op
     )
@@ -50,7 +51,7 @@ def _reduce_scatter(
 
 
 def _all_gather(types: MpiTypes, comm: Any, collective: Collective, operand: Array, result: Array) -> Begun:
-    dim = _dim(collective.dim)
+    dim = dim_of(collective.dim)
     parts = part_extents(result.shape[dim], collective.parts)
     if dim == 0 or all(extent == 1 for extent in result.shape[:dim]):
         rest = operand.size // max(operand.shape[dim], 1)
@@ -65,7 +66,7 @@ def _all_gather(types: MpiTypes, comm: Any, collective: Collective, operand: Arr
 
 
 def _all_to_all(types: MpiTypes, comm: Any, collective: Collective, operand: Array, result: Array) -> Begun:
-    split, concat = _dim(collective.dim), _dim(collective.concat_dim)
+    split, concat = dim_of(collective.dim), dim_of(collective.concat_dim)
     sources = _part_types(types, operand, split, part_extents(operand.shape[split], collective.parts))
     targets = _part_types(types, result, concat, part_extents(result.shape[concat], collective.parts))
     return _exchange(comm, operand, sources, result, targets)
@@ -99,18 +100,6 @@ _KINDS = {
     "all_to_all": _all_to_all,
     "collective_permute": _collective_permute,
 }
-
-
-def _dim(dim: int | None) -> int:
-    assert dim is not None, "a collective along no dim"
-    return dim
-
-
-def _boxes(shape: Sequence[int], dim: int, parts: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    start = 0
-    for part in parts:
-        yield (*[slice(None)] * dim, slice(start, start + part), *[slice(None)] * (len(shape) - dim - 1))
-        start += part
 
 
 def _part_types(types: MpiTypes, array: Array, dim: int, parts: Sequence[int]) -> list[Any]:
