@@ -14,22 +14,26 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 
 from .frame import CorruptEntryError, Record, decoded, digest_of, encoded
 from .private_files import NotPrivateError, make_private_folder, note_used, read_private, write_private
+from .tally import Tally
 
 ENTRY_SUFFIX = ".entry"
 DATA_SUFFIX = ".data"
 _TEMPORARY_SUFFIX = ".tmp"
+_TALLY = "nbytes.tally"
 
 _NAME = re.compile(r"[a-z]+-[0-9a-f]{64}\.entry|[0-9a-f]{64}\.data")
 
 _KEPT_OF_LIMIT = 0.8
 """The share of the limit that is left when entries are dropped: so it is not done at each write."""
 
-_WRITTEN_OF_LIMIT = 1 / 16
-"""The share of the limit that one process writes before it looks again what others have written."""
+_FULL_OF_LIMIT = 15 / 16
+"""
+The share of the limit from which on entries are dropped when a process looks: else the next ones would look
+again soon.
+"""
 
 _TEMPORARY_SECONDS = 3600
 """How long a temporary file may be one that is being written."""
@@ -62,10 +66,7 @@ class CacheFolder:
     def __init__(self, path: Path, max_nbytes: int) -> None:
         self.path = path
         self.max_nbytes = max_nbytes
-        self._lock = Lock()
-        self._known_nbytes: int | None = None
-        """The bytes in the folder when this process last looked, and what it has written since."""
-        self._written_nbytes = 0
+        self._tally = Tally(path / _TALLY)
 
     def open(self) -> None:
         """
@@ -157,8 +158,7 @@ class CacheFolder:
         """Removes all entries, and what writers have left behind. Returns the number of files that went."""
         names = [info.name for info in self._scan() if _is_ours(info.name)]
         removed = sum(self._remove(self.path / name) for name in names)
-        with self._lock:
-            self._known_nbytes = None
+        self._tally.forget()
         return removed
 
     def _loaded(self, key: str, path: Path, *, note_use: bool = True) -> Record:
@@ -226,19 +226,14 @@ class CacheFolder:
                 yield FileInfo(item.name, found.st_size, found.st_mtime)
 
     def _bound(self, written: int) -> None:
-        """Drops what was not used for longest where there is more than the limit."""
-        with self._lock:
-            self._written_nbytes += written
-            if self._known_nbytes is not None:
-                self._known_nbytes += written
-                is_known = self._written_nbytes < _WRITTEN_OF_LIMIT * self.max_nbytes
-                if is_known and self._known_nbytes <= self.max_nbytes:
-                    return
-            self._written_nbytes = 0
-            try:
-                self._known_nbytes = self._trimmed()
-            except OSError:
-                self._known_nbytes = None
+        """Drops what was not used for longest where there may be more than the limit."""
+        try:
+            known = self._tally.add(written)
+            if known is None or known > self.max_nbytes:
+                self._tally.set(self._trimmed())
+        except OSError:
+            # The next one looks.
+            self._tally.forget()
 
     def _trimmed(self) -> int:
         """Returns the bytes that are left."""
@@ -250,7 +245,7 @@ class CacheFolder:
             elif _is_ours(info.name) and info.used < oldest_temporary:
                 self._remove(self.path / info.name)
         total = sum(info.nbytes for info in found)
-        if total > self.max_nbytes:
+        if total > _FULL_OF_LIMIT * self.max_nbytes:
             for info in sorted(found, key=lambda info: info.used):
                 self._remove(self.path / info.name)
                 total -= info.nbytes

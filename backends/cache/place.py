@@ -103,9 +103,3 @@ def _opened(path: Path | None, limit: str | None) -> CacheFolder | None:
     except OSError:
         return None
     return folder
-
-
-if hasattr(os, "register_at_fork"):
-    # Who holds the lock of a folder is not in the child.
-    os.register_at_fork(after_in_child=_opened.cache_clear)
-    os.register_at_fork(after_in_child=_found.cache_clear)

@@ -48,7 +48,7 @@ def read_private(path: Path, *, note_use: bool = True) -> bytes:
         NotPrivateError: it is a link or no file, belongs to somebody else, or others could write to it.
         OSError: it cannot be read.
     """
-    descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT)
+    descriptor = open_private(path, os.O_RDONLY)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -79,6 +79,14 @@ def write_private(path: Path, parts: list[bytes]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def open_private(path: Path, flags: int) -> int:
+    """
+    Returns the descriptor of a file that is opened as `os.open` does, never through a link and never waiting;
+    a new one is for this user only. Raises `OSError`.
+    """
+    return os.open(path, flags | _NO_FOLLOW | _NO_WAIT, 0o600)
 
 
 def note_used(file: int | Path) -> None:

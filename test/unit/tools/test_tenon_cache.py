@@ -32,7 +32,7 @@ def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, li
 
 
 def test_stats(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    size = sum(path.stat().st_size for path in folder.iterdir())
+    size = sum(path.stat().st_size for path in folder.glob("*.entry"))
     expected = [
         f"folder:   {folder}",
         "programs: 1",

@@ -12,6 +12,7 @@ from tenon.backends.cache.folder import CacheFolder
 from tenon.backends.cache.frame import CorruptEntryError, Record, decoded, encoded
 from tenon.backends.cache.place import DEFAULT_MAX_NBYTES, FOLDER, LIMIT, SWITCH, cache_folder, cache_path
 from tenon.backends.cache.private_files import NotPrivateError
+from tenon.backends.cache.tally import BLOCK_NBYTES
 from tenon.errors import TenonError
 
 KEYS = [f"program-{digit * 64}" for digit in "abcdef0123456789"]
@@ -49,7 +50,7 @@ def test_files_are_for_their_owner_only(folder: CacheFolder) -> None:
         os.umask(previous)
     assert folder.path.stat().st_mode & 0o777 == 0o700
     modes = [path.stat().st_mode & 0o777 for path in folder.path.iterdir()]
-    assert modes == [0o600, 0o600]
+    assert modes == [0o600, 0o600, 0o600]
 
 
 def test_long_sections_are_kept_once(folder: CacheFolder) -> None:
@@ -144,6 +145,66 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert folder.nbytes() <= 8000
 
 
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Whatever folder is looked through."""
+    found: list[Path] = []
+    listing = os.scandir
+
+    def noted(path: Path) -> object:
+        found.append(path)
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    return found
+
+
+def test_the_first_store_of_a_process_looks_only_where_nobody_has(
+    folder: CacheFolder, looks: list[Path]
+) -> None:
+    folder.store(KEYS[0], RECORD)
+    assert looks == [folder.path]
+    for key in KEYS[1:9]:
+        CacheFolder(folder.path, 1 << 20).store(key, RECORD)
+    assert looks == [folder.path]
+    folder.clear()
+    looks.clear()
+    CacheFolder(folder.path, 1 << 20).store(KEYS[0], RECORD)
+    assert looks == [folder.path]
+
+
+def test_what_other_processes_write_counts(tmp_path: Path, looks: list[Path]) -> None:
+    limit = 100 * BLOCK_NBYTES
+    CacheFolder(tmp_path, limit).store(KEYS[0], RECORD)
+    looks.clear()
+    for count, key in enumerate(KEYS[1:10], 2):
+        CacheFolder(tmp_path, limit).store(key, Record(None, (os.urandom(12 * BLOCK_NBYTES - 400),)))
+        assert CacheFolder(tmp_path, limit).nbytes() <= limit
+        looks.pop()
+        # The last one brings it over the limit, the others stay below.
+        assert bool(looks) == (count == 10)
+    assert len(CacheFolder(tmp_path, limit).files()) < 10
+
+
+def test_what_is_replaced_counts_until_somebody_looks(tmp_path: Path, looks: list[Path]) -> None:
+    folder = CacheFolder(tmp_path, 10 * BLOCK_NBYTES)
+    for _ in range(50):
+        folder.store(KEYS[0], Record(None, (os.urandom(3000),)))
+    assert folder.load(KEYS[0]) is not None and 3 < len(looks) < 10
+
+
+def test_a_tally_that_is_none_is_made_again(folder: CacheFolder, looks: list[Path]) -> None:
+    folder.store(KEYS[0], RECORD)
+    (tally,) = folder.path.glob("*.tally")
+    tally.unlink()
+    tally.symlink_to(folder.path / "elsewhere")
+    looks.clear()
+    assert folder.store(KEYS[1], RECORD) and not tally.exists()
+    assert folder.store(KEYS[2], RECORD) and tally.stat().st_size == 1
+    assert looks == [folder.path]
+    assert not (folder.path / "elsewhere").exists()
+
+
 def test_what_is_larger_than_the_limit_is_not_kept(tmp_path: Path) -> None:
     folder = CacheFolder(tmp_path, 1000)
     folder.open()
@@ -159,7 +220,8 @@ def test_temporary_files_of_writers_that_died_go(folder: CacheFolder) -> None:
     folder.store(KEYS[1], RECORD)
     assert left.exists()
     os.utime(left, (1, 1))
-    CacheFolder(folder.path, 1 << 20).store(KEYS[2], RECORD)
+    # Whoever looks at all files.
+    CacheFolder(folder.path, 1000).store(KEYS[2], RECORD)
     assert not left.exists()
     assert folder.clear() == 2
     assert [path.name for path in folder.path.iterdir()] == ["notes.txt"]
@@ -340,14 +402,12 @@ import os, sys, threading
 import numpy as np
 import tenon
 from tenon.backends.llvm.native import library as native_library
-from tenon.backends.cache.place import cache_folder
 from tenon.frontends.arrays import interned
 from tenon.compiler.kept_programs import _LOOKUPS
 
 TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
 tenon.compile(TEXT)
-folder = cache_folder()
-with folder._lock, _LOOKUPS.lock, native_library._loading, interned._adding:
+with _LOOKUPS.lock, native_library._loading, interned._adding:
     child = os.fork()
     if child == 0:
         tenon.compile(TEXT.replace("@f", "@g"))
