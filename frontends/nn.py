@@ -321,7 +321,7 @@ def _cut(x: TracedArray, widths: Sequence[tuple[int, int]]) -> TracedArray:
     offsets = (0, 0, *(low for low, _ in widths))
     ends = (0, 0, *(high for _, high in widths))
     sizes = tuple(extent - low - high for extent, low, high in zip(x.shape, offsets, ends, strict=True))
-    if min(sizes[2:]) < 1:
+    if any(isinstance(size, int) and size < 1 for size in sizes[2:]):
         raise ValueError(
             f"conv_transpose: the padding leaves nothing (padding {tuple(widths)}, of shape {x.shape})"
         )

@@ -131,7 +131,9 @@ def div_mode(x: Any, y: Any, *, rounding_mode: str | None) -> Traced:
         return tnp.floor_divide(lhs, rhs) if dtype.kind == "u" else _truncated(lhs, rhs)
     if rounding_mode == "floor":
         return as_dtype(_floored(lhs, rhs), dtype)
-    return as_dtype(tnp.trunc(tnp.divide(lhs, rhs)), dtype)
+    # torch rounds a quotient of halves before it cuts off what is behind the point.
+    quotient = as_dtype(tnp.divide(lhs, rhs), dtype)
+    return as_dtype(tnp.trunc(as_dtype(quotient, computed_in(dtype))), dtype)
 
 
 def _truncated(lhs: Traced, rhs: Traced) -> Traced:

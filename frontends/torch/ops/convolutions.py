@@ -10,8 +10,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ... import nn
 from ... import numpy as tnp
 from ...tracing import graph_ops as ops
+from .movement import cut_to
 from .promotion import as_dtype, computed_in
-from .table import NotCoveredError, Traced, aten
+from .table import NotCoveredError, Traced, Wanted, aten
 
 Sizes = Sequence[int]
 
@@ -36,6 +37,7 @@ def convolution(
     output_padding: Sizes,
     groups: int,
     *flags: Any,
+    wanted: Wanted,
 ) -> Traced:
     count = len(x.shape) - 2
     steps, widths, apart = (_each(each, count) for each in (stride, padding, dilation))
@@ -51,6 +53,8 @@ def convolution(
             dilation=apart,
             groups=groups,
         )
+        # An extent that is known at each call may be 0 for `conv_transpose`, but not for torch.
+        found = cut_to(found, wanted.shape)
     else:
         found = nn.conv(image, kernel, strides=steps, padding=widths, dilation=apart, groups=groups)
     if bias is not None:
@@ -99,15 +103,22 @@ def _image_gradient(
     apart: Sizes,
     groups: int,
 ) -> Traced:
-    """Returns the gradient of the image: a transposed convolution, with what no window reached."""
-    spatial = zip(image.shape[2:], above.shape[2:], kernel.shape[2:], steps, widths, apart, strict=True)
+    """
+    Returns the gradient of the image: a transposed convolution, with what no window reached. How much that is
+    of an extent that is known at each call is known then: the most there may be is added, and cut off.
+    """
+    extents = tuple(image.shape[2:])
+    spatial = zip(extents, above.shape[2:], kernel.shape[2:], steps, widths, apart, strict=True)
     more = tuple(
         extent - ((places - 1) * step - 2 * width + (taps - 1) * far + 1)
+        if isinstance(extent, int)
+        else step - 1
         for extent, places, taps, step, width, far in spatial
     )
-    return nn.conv_transpose(
+    found: Traced = nn.conv_transpose(
         above, kernel, strides=steps, padding=widths, output_padding=more, dilation=apart, groups=groups
     )
+    return cut_to(found, (*found.shape[:2], *extents))
 
 
 def _kernel_gradient(

@@ -32,6 +32,13 @@ def reshaped(x: Traced, *arguments: Any, wanted: Wanted) -> Traced:
     return x if tuple(x.shape) == wanted.shape else ops.reshape(x, wanted.shape)
 
 
+def cut_to(x: Traced, shape: Sequence[Any]) -> Traced:
+    """Returns the first elements of each axis: as many as `shape` says, which may be all."""
+    if tuple(x.shape) == tuple(shape):
+        return x
+    return ops.slice(x, (0,) * len(shape), shape, (1,) * len(shape))
+
+
 @aten("expand.default", "expand_copy.default")
 def expanded(x: Traced, size: Any, *, implicit: bool = False, wanted: Wanted) -> Traced:
     return ops.broadcast(x, wanted.shape)

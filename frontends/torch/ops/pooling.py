@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -12,8 +12,10 @@ import numpy as np
 from ... import nn
 from ... import numpy as tnp
 from ...tracing import graph_ops as ops
+from .binary import div_mode
 from .indexing import scatter_add
-from .promotion import as_dtype, computed_in
+from .movement import cut_to
+from .promotion import INT64, as_dtype, computed_in
 from .table import NotCoveredError, Traced, Wanted, aten
 
 MOST_TAPS = 64
@@ -33,19 +35,47 @@ def static_extents(x: Traced, count: int) -> tuple[int, ...]:
     return extents
 
 
-def _padded(x: Traced, value: float, widths: Sequence[int], reach: Sequence[int]) -> Traced:
-    """Returns `x` with `value` around its last axes, so that windows which end at `reach` lie inside."""
+def _padded(
+    x: Traced, value: float, widths: Sequence[int], reach: Sequence[Any], slack: Sequence[int]
+) -> Traced:
+    """
+    Returns `x` with `value` around its last axes, so that windows which end at `reach` lie inside. They end
+    at most `slack` behind what is padded: so much is added to an extent that is known at each call only.
+    """
     count = len(widths)
-    extents = static_extents(x, count)
+    extents = x.shape[len(x.shape) - count :]
     rest = (0,) * (len(x.shape) - count)
-    high = [max(end - extent - width, 0) for end, extent, width in zip(reach, extents, widths, strict=True)]
+    high = [
+        max(end - extent - width, 0) if isinstance(extent, int) else width + more
+        for end, extent, width, more in zip(reach, extents, widths, slack, strict=True)
+    ]
     if not any((*widths, *high)):
         return x
     return ops.pad(x, ops.full(value, x.dtype, ()), (*rest, *widths), (*rest, *high))
 
 
-def _reach(places: Sequence[int], windows: Sequence[int], steps: Sequence[int]) -> list[int]:
+def _reach(places: Sequence[Any], windows: Sequence[int], steps: Sequence[int]) -> list[Any]:
     return [(n - 1) * step + window for n, window, step in zip(places, windows, steps, strict=True)]
+
+
+def _slack(steps: Sequence[int], ceil_mode: bool) -> list[int]:
+    """Returns how far the last windows may end behind what is padded."""
+    return [step - 1 if ceil_mode else 0 for step in steps]
+
+
+def _every(places: Any, step: int, start: int) -> Traced:
+    """Returns `start` and so many numbers in all, `step` apart."""
+    if isinstance(places, int):
+        return ops.constant(np.arange(places) * step + start)
+    return ops.iota(0, INT64, (places,)) * as_dtype(step, INT64) + as_dtype(start, INT64)
+
+
+def _combined(parts: Sequence[Traced], combine: Callable[[Traced, Traced], Traced]) -> Traced:
+    """Returns what a value for each place of each axis combines to at all places."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = combine(ops.reshape(found, (*found.shape, 1)), part)
+    return found
 
 
 def _max_pool(count: int) -> Any:
@@ -67,10 +97,11 @@ def _max_pool(count: int) -> Any:
         )
         if prod(windows) > MOST_TAPS or x.dtype.kind in "iub":
             raise NotCoveredError(f"the greatest of windows of {prod(windows)} elements of {x.dtype}")
-        extents = static_extents(x, count)
+        extents = x.shape[len(x.shape) - count :]
         places = wanted[0].shape[len(x.shape) - count :]
         spread = [(window - 1) * far + 1 for window, far in zip(windows, apart, strict=True)]
-        padded = _padded(x, float("-inf"), widths, _reach(places, spread, steps))
+        reach = _reach(places, spread, steps)
+        padded = _padded(x, float("-inf"), widths, reach, _slack(steps, ceil_mode))
         return _greatest(x, padded, extents, places, windows, steps, widths, apart)
 
     return max_pool
@@ -79,8 +110,8 @@ def _max_pool(count: int) -> Any:
 def _greatest(
     x: Traced,
     padded: Traced,
-    extents: Sequence[int],
-    places: Sequence[int],
+    extents: Sequence[Any],
+    places: Sequence[Any],
     windows: Sequence[int],
     steps: Sequence[int],
     widths: Sequence[int],
@@ -99,20 +130,22 @@ def _greatest(
         part = ops.slice(padded, (*(0 for _ in rest), *offsets), (*rest, *sizes), (1,) * rank)
         if any(step != 1 for step in steps):
             part = ops.slice(part, (0,) * rank, shape, (*(1 for _ in rest), *steps))
-        grids = np.meshgrid(
-            *[
-                np.arange(n) * step + offset - width
-                for n, step, offset, width in zip(places, steps, offsets, widths, strict=True)
+        here = [
+            _every(n, step, offset - width)
+            for n, step, offset, width in zip(places, steps, offsets, widths, strict=True)
+        ]
+        is_inside = _combined(
+            [
+                tnp.logical_and(
+                    tnp.greater_equal(at, as_dtype(0, INT64)), tnp.less(at, as_dtype(extent, INT64))
+                )
+                for at, extent in zip(here, extents, strict=True)
             ],
-            indexing="ij",
+            tnp.logical_and,
         )
-        inside = np.logical_and.reduce(
-            [(grid >= 0) & (grid < extent) for grid, extent in zip(grids, extents, strict=True)]
-        )
-        linear = np.zeros(places, np.int64)
-        for grid, extent in zip(grids, extents, strict=True):
-            linear = linear * extent + grid
-        at, is_inside = ops.constant(linear), ops.constant(inside)
+        at = here[0]
+        for nearer, extent in zip(here[1:], extents[1:], strict=True):
+            at = ops.reshape(at, (*at.shape, 1)) * as_dtype(extent, INT64) + nearer
         here = ops.broadcast(at, shape)
         if value is None:
             value, place = part, here
@@ -146,33 +179,34 @@ def max_pool_backward(
 
 def to_places(grad: Traced, x: Traced, indices: Traced, count: int) -> Traced:
     """Returns the sums of gradients at their places in images, which have `count` axes."""
-    extents = static_extents(x, count)
-    rest = tuple(x.shape[: len(x.shape) - count])
-    zeros = ops.full(0, x.dtype, (*rest, prod(extents)))
-    flat = (*rest, prod(static_extents(grad, count)))
+    rest = len(x.shape) - count
+    zeros = ops.full(0, x.dtype, (*x.shape[:rest], prod(x.shape[rest:])))
+    flat = (*x.shape[:rest], prod(grad.shape[rest:]))
     found = scatter_add(zeros, -1, ops.reshape(indices, flat), ops.reshape(grad, flat))
     return ops.reshape(found, tuple(x.shape))
 
 
 def _divisors(
-    extents: Sequence[int],
-    places: Sequence[int],
+    extents: Sequence[Any],
+    places: Sequence[Any],
     windows: Sequence[int],
     steps: Sequence[int],
     widths: Sequence[int],
     count_include_pad: bool,
     divisor: int | None,
-) -> np.ndarray[Any, Any]:
+) -> Traced:
     """Returns by how much the sum of each window is divided."""
     if divisor is not None:
-        return np.full(places, divisor)
-    counts = np.ones((), np.int64)
+        return as_dtype(divisor, INT64)
+    counts: list[Traced] = []
     for extent, n, window, step, width in zip(extents, places, windows, steps, widths, strict=True):
-        start = np.arange(n) * step - width
-        end = np.minimum(start + window, extent + width)
-        inside = end - start if count_include_pad else np.minimum(end, extent) - np.maximum(start, 0)
-        counts = counts[..., None] * inside
-    return counts
+        start, behind = _every(n, step, -width), _every(n, step, window - width)
+        if count_include_pad:
+            counts.append(tnp.minimum(behind, as_dtype(extent + width, INT64)) - start)
+        else:
+            start = tnp.maximum(start, as_dtype(0, INT64))
+            counts.append(tnp.minimum(behind, as_dtype(extent, INT64)) - start)
+    return _combined(counts, tnp.multiply)
 
 
 def _avg_pool(count: int) -> Any:
@@ -189,18 +223,18 @@ def _avg_pool(count: int) -> Any:
     ) -> Traced:
         windows = _each(kernel, count)
         steps, widths = _each(stride, count, windows), _each(padding, count)
-        extents = static_extents(x, count)
-        places = wanted.shape[len(x.shape) - count :]
+        rest = len(x.shape) - count
+        extents, places = x.shape[rest:], wanted.shape[rest:]
         value = as_dtype(x, computed_in(x.dtype))
-        padded = _padded(value, 0, widths, _reach(places, windows, steps))
         reach = _reach(places, windows, steps)
-        sizes = (*x.shape[: len(x.shape) - count], *reach)
-        if tuple(padded.shape) != sizes:
-            padded = ops.slice(padded, (0,) * len(sizes), sizes, (1,) * len(sizes))
-        mean = nn.avg_pool(padded, windows, strides=steps)
+        padded = _padded(value, 0, widths, reach, _slack(steps, ceil_mode))
+        padded = cut_to(padded, (*x.shape[:rest], *reach))
+        total = nn.pooled("avg_pool", padded, windows, steps, "add")
         counts = _divisors(extents, places, windows, steps, widths, count_include_pad, divisor_override)
-        factor = as_dtype(ops.constant(prod(windows) / counts), value.dtype)
-        return as_dtype(mean * factor, x.dtype)
+        divisors = ops.broadcast(as_dtype(counts, value.dtype), tuple(total.shape))
+        if x.dtype.kind in "iu":
+            return div_mode(total, divisors, rounding_mode="trunc")
+        return as_dtype(total / divisors, x.dtype)
 
     return avg_pool
 
@@ -222,20 +256,19 @@ def avg_pool_backward(
 ) -> Traced:
     windows = _each(kernel, 2)
     steps, widths = _each(stride, 2, windows), _each(padding, 2)
-    extents, places = static_extents(x, 2), static_extents(grad, 2)
+    extents, places = x.shape[-2:], grad.shape[-2:]
     counts = _divisors(extents, places, windows, steps, widths, count_include_pad, divisor_override)
     value = as_dtype(grad, computed_in(x.dtype))
-    value = value / as_dtype(ops.constant(counts), value.dtype)
-    rest = tuple(x.shape[:-2])
-    images = ops.reshape(value, (prod(rest), 1, *places))
+    value = value / as_dtype(counts, value.dtype)
+    images = ops.reshape(value, (prod(x.shape[:-2]), 1, *places))
     kernel_of_ones = ops.full(1, value.dtype, (1, 1, *windows))
     spread: Traced = nn.conv_transpose(images, kernel_of_ones, strides=steps)
-    wide = [
-        max(size, width + extent)
-        for size, width, extent in zip(spread.shape[2:], widths, extents, strict=True)
+    # No window reaches what is left out at the end, and of a padded image the last one may end behind it.
+    missing = [
+        max(width + extent - size, 0) if isinstance(extent, int) else width + step - 1
+        for size, width, extent, step in zip(spread.shape[2:], widths, extents, steps, strict=True)
     ]
-    high = [size - extent for size, extent in zip(wide, spread.shape[2:], strict=True)]
-    if any(high):
-        spread = ops.pad(spread, ops.full(0, spread.dtype, ()), (0,) * 4, (0, 0, *high))
+    if any(missing):
+        spread = ops.pad(spread, ops.full(0, spread.dtype, ()), (0,) * 4, (0, 0, *missing))
     found = ops.slice(spread, (0, 0, *widths), (*spread.shape[:2], *extents), (1,) * 4)
     return as_dtype(ops.reshape(found, tuple(x.shape)), x.dtype)

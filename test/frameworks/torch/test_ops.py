@@ -255,6 +255,22 @@ def test_pooling_and_its_gradients_are_torchs(ceil: bool):
 ADAPTIVE = [((14, 15), (3, 3)), ((14, 15), (5, 4)), ((5, 7), (8, 9)), ((8, 8), (4, 2)), ((9, 8), (1, 1))]
 
 
+def test_averages_of_integers_are_cut_off_as_torch_does():
+    x = numbers(torch.int64, 2, 3, 9, 10) * 7 - 60
+    check(lambda x: functional.avg_pool2d(x, 3, 2, 1), x)
+    check(lambda x: functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), x)
+    check(lambda x: functional.avg_pool2d(x, 2, divisor_override=3), x)
+    check(lambda x: functional.avg_pool1d(x, 4, 3), x[0])
+
+
+def test_quotients_of_halves_are_rounded_before_they_are_cut_off():
+    # 766 / 256 is 2.992, and 3 in bfloat16.
+    x = torch.tensor([766.0, 500.0, -766.0], dtype=torch.bfloat16)
+    y = torch.tensor([256.0, 300.0, 256.0], dtype=torch.bfloat16)
+    check(lambda x, y: torch.div(x, y, rounding_mode="trunc"), x, y, rtol=0, atol=0)
+    check(lambda x, y: torch.div(x, y, rounding_mode="trunc"), x.float(), y.float(), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(("extents", "places"), ADAPTIVE, ids=str)
 def test_pooling_to_a_number_of_places_is_torchs(extents: tuple[int, int], places: tuple[int, int]):
     x = numbers(torch.float32, 2, 3, *extents)
