@@ -19,7 +19,9 @@ lies elsewhere, and would be copied to where the loop carries it. Of two such it
 there itself. So do two values that change places in each iteration. An odd number of iterations has the last
 one after the loop.
 
-Only counted loops that carry all that they compute, of few ops and with a value of some size.
+Only counted loops that carry all that they compute, of few ops and with a value of some size. Collectives
+are done in the order that they had, so that ranks need not do alike: what the n-th begins on a channel meets
+what the others begin there for the n-th time.
 
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
@@ -38,6 +40,7 @@ from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES
 from ....dialects.graph import MemoryModeAttr
+from ....dialects.graph.collectives import CollectiveOp
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ..rules.splats import constant_like
@@ -72,7 +75,7 @@ def _would_copy(loop: graph.ScanOp) -> bool:
         return False
     if sum(1 for _ in block.walk()) > MOST_OPS or any(op.regions for op in block.ops):
         return False
-    if not all(isinstance(op, graph.GraphOp | graph.YieldOp) for op in block.ops):
+    if not all(isinstance(op, graph.GraphOp | CollectiveOp | graph.YieldOp) for op in block.ops):
         return False
     end = block.last_op
     assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"

@@ -88,3 +88,24 @@ func.func @kept(%x: tensor<2048xf32>, %s: tensor<3xf32>, %rows: tensor<20x2048xf
   func.return %a, %b, %d, %f, %g
       : tensor<2048xf32>, tensor<3xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>
 }
+
+// Ranks exchange in both halves, on the channel that the loop has.
+// CHECK-LABEL: func.func @exchanged
+// CHECK:         graph.scan %i = 2 (%c = %x)
+// CHECK:           %r = graph.collective_permute %{{.*}} on @mesh axes = [0] pairs = {{.*}} channel = 1
+// CHECK:           %n = graph.add %c, %m {memory_mode = #graph.memory_mode<materialized, "the other buffer of a loop">}
+// CHECK:           %r_1 = graph.collective_permute %{{.*}} on @mesh axes = [0] pairs = {{.*}} channel = 1
+// CHECK:           %n_1 = graph.add %n, %m_1 : tensor<2048xf32>
+// CHECK-NEXT:      graph.yield %n_1
+shard.grid @mesh(shape = 2)
+func.func @exchanged(%x: tensor<2048xf32>) -> tensor<2048xf32> {
+  %y = graph.scan %i = 4 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+    %last = graph.slice %c offsets [2047] sizes [1] strides [1] : tensor<2048xf32>
+    %r = graph.collective_permute %last on @mesh axes = [0] pairs = [[0, 1], [1, 0]] channel = 1 : tensor<1xf32> -> tensor<1xf32>
+    %rest = graph.slice %c offsets [0] sizes [2047] strides [1] : tensor<2048xf32>
+    %m = graph.concat %r, %rest axis 0 : tensor<1xf32>, tensor<2047xf32> -> tensor<2048xf32>
+    %n = graph.add %c, %m : tensor<2048xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  func.return %y : tensor<2048xf32>
+}
