@@ -48,6 +48,7 @@ from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.host.schedule_collectives import ScheduleCollectivesPass
+from .sched.host.split_halos import SplitHalosPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
@@ -190,6 +191,8 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         *stages,
         # After fuse-producers, which hands on what one launch stores; before all that maps axes.
         *((MergeLaunchesPass(),) if target.groups is None else ()),
+        # After all that makes or merges launches; before all that maps axes, as its parts are kernels.
+        SplitHalosPass(),
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
         *first,

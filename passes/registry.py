@@ -92,6 +92,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.mapping.gpu": ("map-work-groups",),
     "sched.host": (
         "analyze-schedule",
+        "split-halos",
         "schedule-collectives",
         "build-dependencies",
         "plan-memory",

@@ -49,7 +49,7 @@ def exchange_of(owned: tuple[Interval, ...], wanted: tuple[Interval, ...]) -> Ex
     for target, (want, own) in enumerate(zip(wanted, owned, strict=True)):
         for missing in _without(want, own):
             messages += _sent(target, missing, intervals, begins, owners)
-    return Exchange(_rounds(messages), sum(length(message.interval) for message in messages))
+    return Exchange(_rounds(messages, len(owned)), sum(length(message.interval) for message in messages))
 
 
 def _without(want: Interval, own: Interval) -> list[Interval]:
@@ -83,10 +83,11 @@ def _sent(
     return found
 
 
-def _rounds(messages: list[Message]) -> tuple[Round, ...]:
+def _rounds(messages: list[Message], size: int) -> tuple[Round, ...]:
     """
-    Returns messages in rounds: those over one distance are one where that takes no more rounds than any
-    member has messages, and else each message goes into the first round that is free on both ends.
+    Returns messages in rounds: those over one distance, the last member beside the first one, are one where
+    that takes no more rounds than any member has messages, and else each message goes into the first round
+    that is free on both ends.
     """
     if not messages:
         return ()
@@ -94,10 +95,10 @@ def _rounds(messages: list[Message]) -> tuple[Round, ...]:
     most = max(max(count.values()) for count in ends)
     by_distance: dict[int, list[Message]] = defaultdict(list)
     for message in messages:
-        by_distance[message.target - message.source].append(message)
+        by_distance[(message.target - message.source) % size].append(message)
     pairs = {(message.source, message.target) for message in messages}
     if len(by_distance) <= most and len(pairs) == len(messages):
-        return tuple(tuple(by_distance[distance]) for distance in sorted(by_distance, reverse=True))
+        return tuple(tuple(by_distance[distance]) for distance in sorted(by_distance))
     rounds: list[list[Message]] = []
     senders: list[set[int]] = []
     getters: list[set[int]] = []

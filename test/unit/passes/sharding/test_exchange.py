@@ -28,6 +28,18 @@ def test_a_halo_is_one_round_for_each_side():
     assert exchange.n_indices == 6
 
 
+def test_a_ring_is_one_round_for_each_side():
+    owned = blocks(12, (4,))
+    wanted = tuple((begin - 1 if begin else 11, end) if begin else (11, 12) for begin, end in owned)
+    exchange = exchange_of(owned, wanted)
+    assert [len(messages) for messages in exchange.rounds] == [4]
+
+
+def test_two_exchange_their_rows_in_one_round():
+    exchange = exchange_of(((0, 6), (6, 12)), ((0, 7), (5, 12)))
+    assert [len(messages) for messages in exchange.rounds] == [2]
+
+
 def test_nothing_is_sent_where_all_is_there():
     owned = blocks(7, (3,))
     assert exchange_of(owned, owned) == Exchange((), 0)
