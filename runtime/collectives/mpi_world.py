@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -54,12 +54,10 @@ class MpiWorld:
             )
         comm, ranks = self._group(collective.grid, collective.axes)
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)
-        where = f" ({collective.where})" if collective.where else ""
-        what = f"{collective}{where}"
-        # Parts may be uneven, and lines are no part of a program: neither is of what all ranks have alike.
+        # Parts may be uneven: their shapes are no part of what all ranks have alike.
         shape = operand.shape if collective.kind == "all_reduce" else ()
-        alike = f"{collective} {collective.grid} {collective.axes} {operand.dtype} {shape}"
-        self.ends.history = crc32(alike.encode(), self.ends.history)
+        what, alike = _names(collective, operand.dtype, shape)
+        self.ends.history = crc32(alike, self.ends.history)
         return self.pending.added(what, ranks, handles, finish, (operand, result, kept))
 
     def check_same(self, digest: bytes, what: str) -> None:
@@ -96,6 +94,14 @@ class MpiWorld:
             comm = self.comm.Split(min(ranks), ranks.index(self.rank))
             found = self._groups[grid, axes] = comm, ranks
         return found
+
+
+@lru_cache(1024)
+def _names(collective: Collective, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[str, bytes]:
+    """Returns what a collective is called, and what of it all ranks have alike: lines are no part of it."""
+    where = f" ({collective.where})" if collective.where else ""
+    alike = f"{collective} {collective.grid} {collective.axes} {dtype} {shape}"
+    return f"{collective}{where}", alike.encode()
 
 
 @cache

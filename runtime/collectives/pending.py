@@ -68,5 +68,10 @@ class PendingCollectives:
             if len(results) > 1:
                 part = part[start : start + result.size].reshape(result.shape)
                 start += result.size
-            if part.ctypes.data != result.ctypes.data:
+            if _address(part) != _address(result):
                 np.copyto(result, part, casting="no")
+
+
+def _address(array: Array) -> int:
+    # Not `array.ctypes`, which is a new object each time.
+    return array.__array_interface__["data"][0]

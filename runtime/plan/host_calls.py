@@ -119,7 +119,7 @@ def _linked(
     function: HostFunction
     if call.collective is not None:
         assert pending is not None, f"{call}: there is no world"
-        function = partial(_exchange, call, lock, pending)
+        function = _Exchange(call, lock, pending)
     elif call.callback is None:
         function = partial(_print, call, lock)
     else:
@@ -148,7 +148,7 @@ def is_of_callback(error: BaseException) -> bool:
     Returns whether an exception that was caught came out of a function that a program called, or of the other
     ranks.
     """
-    called = (_call_back.__code__, _exchange.__code__)
+    called = (_call_back.__code__, _Exchange.__call__.__code__)
     return any(frame.f_code in called for frame, _ in walk_tb(error.__traceback__))
 
 
@@ -158,20 +158,36 @@ def _print(call: HostCall, lock: DeviceLock | None, reads: Sequence[Bytes], writ
         print_values(call.format, _arrays(call.argument_types, reads))
 
 
-def _exchange(
-    call: HostCall,
-    lock: DeviceLock | None,
-    pending: PendingCollectives,
-    reads: Sequence[Bytes],
-    writes: Sequence[Bytes],
-) -> None:
-    assert call.collective is not None, f"{call}: exchanges nothing"
-    results = _arrays(call.result_types, writes)
-    with _aside(lock):
-        if call.awaits:
-            pending.wait(call.collective, results)
+class _Exchange:
+    """
+    Begins a collective, or waits for it. It holds on to the arrays of the last call: one with the same lists,
+    as in a loop, takes them again.
+    """
+
+    def __init__(self, call: HostCall, lock: DeviceLock | None, pending: PendingCollectives) -> None:
+        assert call.collective is not None, f"{call}: exchanges nothing"
+        self._call = call
+        self._collective = call.collective
+        self._lock = lock
+        self._pending = pending
+        self._last: tuple[Sequence[Bytes], Sequence[Bytes], list[Array], list[Array]] = ((), (), [], [])
+
+    def __call__(self, reads: Sequence[Bytes], writes: Sequence[Bytes]) -> None:
+        last = self._last
+        if last[0] is not reads or last[1] is not writes:
+            operands = _arrays(self._call.argument_types, reads)
+            last = self._last = reads, writes, operands, _arrays(self._call.result_types, writes)
+        if self._lock is None:
+            self._exchange(last[2], last[3])
+            return
+        with self._lock.aside():
+            self._exchange(last[2], last[3])
+
+    def _exchange(self, operands: Sequence[Array], results: Sequence[Array]) -> None:
+        if self._call.awaits:
+            self._pending.wait(self._collective, results)
         else:
-            pending.begin(call.collective, _arrays(call.argument_types, reads), results)
+            self._pending.begin(self._collective, operands, results)
 
 
 def _aside(lock: DeviceLock | None) -> AbstractContextManager[None]:
