@@ -27,8 +27,14 @@ _TELL_SECONDS = 1.0
 _REMEMBERED = 256
 """How many collectives that have begun a rank can still name."""
 
-_PROGRESS_SECONDS = 100e-6
-"""How often messages get on while kernels run."""
+_PROGRESS_SECONDS = 1e-3
+"""
+How long messages are left alone while kernels run: a rank soon waits for short ones itself, and each look
+takes some 20 microseconds of a processor.
+"""
+
+_LONG_SECONDS = 200e-6
+"""How often those get on that take longer: over TCP, MPI sends a piece of a long one at each look."""
 
 
 class MpiRequest:
@@ -197,13 +203,17 @@ class PendingRequests:
         return request
 
     def _get_on(self) -> None:
+        looked_at = -1
         while True:
             with self._changed:
                 while not self._pending or self.ends.is_leaving:
                     self._changed.wait()
+                is_long = self._pending[0].number <= looked_at
+            time.sleep(_LONG_SECONDS if is_long else _PROGRESS_SECONDS)
+            with self._changed:
                 pending = list(self._pending)
-            if not self._n_waiting:
+            if not self._n_waiting and not self.ends.is_leaving:
                 for request in pending:
+                    looked_at = max(looked_at, request.number)
                     if request.get_on():
                         self.forget(request)
-            time.sleep(_PROGRESS_SECONDS)
