@@ -9,7 +9,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from ..errors import DeviceError
-from .host_call import call_host
+from .host_call import HostRows, call_host
 from .interface import BufferLoc, CallableKernel, CompiledArtifact, Driver
 from .step_order import check_order
 from .step_walk import StepTimes, walk
@@ -34,6 +34,7 @@ class SerialProgram:
         self._driver = driver
         self._steps = tuple(steps)
         self._locations = list(locations)
+        self._rows = HostRows()
         names = dict.fromkeys(step.kernel for step in steps if isinstance(step, LaunchStep))
         self._kernels: dict[str, CallableKernel] = {name: driver.get_kernel(artifact, name) for name in names}
         self._calls: dict[int, Callable[[], None]] = {}
@@ -93,7 +94,7 @@ class SerialProgram:
                 return partial(self._driver.copy_on_device, target, source, step.nbytes)
             case HostStep():
                 locations = [self._at(buffer) for buffer in step.buffers]
-                return partial(call_host, self._driver, step, locations)
+                return partial(call_host, self._driver, step, locations, self._rows)
             case _:
                 return _nothing
 

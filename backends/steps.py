@@ -66,6 +66,10 @@ class HostStep:
     after: tuple[int, ...] = ()
     nbytes: tuple[int, ...] = ()
     """The bytes of each buffer that it reads, then of those that it writes."""
+    takes: bool = True
+    """Whether its function looks at what it reads: not where it waits for what an earlier step has taken."""
+    fills: bool = True
+    """Whether what it writes is there when it returns: else a later step waits for it."""
     function: HostFunction | None = field(default=None, compare=False)
 
     @property

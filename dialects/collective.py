@@ -53,6 +53,14 @@ class Collective:
         return prod(self.grid)
 
     @property
+    def gives(self) -> bool:
+        """Whether the rank of the program gives anybody anything: where not, its operand does not matter."""
+        if self.kind != "collective_permute" or self.rank is None:
+            return True
+        mine = member_of(self.grid, self.axes, self.rank)
+        return any(source == mine for source, _ in self.pairs)
+
+    @property
     def asked(self) -> Collective:
         """What is asked, without where and of whom: what all members must have alike."""
         return replace(self, where="", rank=None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DeviceError
+from ..host_call import HostRows
 from ..interface import BufferLoc, CompiledArtifact
 from ..step_order import is_chain, leaves_of, runs_as_written, waits_of
 from ..step_walk import StepTimes, walk
@@ -67,6 +68,7 @@ class BatchProgram:
         """The copies whose places are known only when they are queued."""
         self._generation = -1
         self._commands: list[_Command | None] = []
+        self._rows = HostRows(memory.empty_host)
 
     def place(self, buffer: int, location: BufferLoc) -> None:
         self._placed[buffer].location = location
@@ -186,7 +188,7 @@ class BatchProgram:
         commands = self._commands if queue is self._queue else self._commands_of(queue)
         number = 0
         try:
-            control = QueueControl(self._memory, queue, self._placed)
+            control = QueueControl(self._memory, queue, self._placed, self._rows)
             for number in walk(self._steps, control):
                 step = self._steps[number]
                 if isinstance(step, HostStep):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..host_call import call_host
+from ..host_call import HostRows, call_host
 from ..interface import BufferLoc
 from ..steps import HostStep, RowPlace
 
@@ -32,10 +32,13 @@ class Placed:
 class QueueControl:
     """Moves rows, sets counters and reads conditions of buffers that are `placed`, all in `queue`."""
 
-    def __init__(self, memory: OpenCLMemory, queue: pyopencl.CommandQueue, placed: Sequence[Placed]) -> None:
+    def __init__(
+        self, memory: OpenCLMemory, queue: pyopencl.CommandQueue, placed: Sequence[Placed], rows: HostRows
+    ) -> None:
         self._memory = memory
         self._queue = queue
         self._placed = placed
+        self._rows = rows
 
     def place_row(self, row: RowPlace, iteration: int) -> None:
         source, placed = self._at(row.source), self._placed[row.row]
@@ -67,7 +70,7 @@ class QueueControl:
     def call_host(self, step: HostStep) -> None:
         """Calls what the step calls on copies of its buffers, once all that is queued is done."""
         self._queue.finish()
-        call_host(self, step, [self._at(number) for number in (*step.reads, *step.writes)])
+        call_host(self, step, [self._at(number) for number in step.buffers], self._rows)
 
     def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
         import pyopencl

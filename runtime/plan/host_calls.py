@@ -125,7 +125,7 @@ def _linked(
     else:
         called = function_called(call.callback, functions, "sched.callback")
         function = partial(_call_back, call, called, lock)
-    return HostStep(step.what, step.call, step.reads, step.writes, step.after, call.nbytes, function)
+    return replace(step, nbytes=call.nbytes, function=function)
 
 
 def _call_back(
@@ -175,7 +175,10 @@ class _Exchange:
     def __call__(self, reads: Sequence[Bytes], writes: Sequence[Bytes]) -> None:
         last = self._last
         if last[0] is not reads or last[1] is not writes:
-            operands = _arrays(self._call.argument_types, reads)
+            types = self._call.argument_types
+            # Backends may leave out what nobody looks at.
+            nothing = [np.empty((0,) * len(type.shape), type.dtype) for type in types]
+            operands = _arrays(types, reads) if reads else nothing
             last = self._last = reads, writes, operands, _arrays(self._call.result_types, writes)
         if self._lock is None:
             self._exchange(last[2], last[3])

@@ -256,7 +256,10 @@ class _Planner:
         reads, writes = (
             tuple(self._numbers[buffer] for buffer in buffers) for buffers in (op.arguments, op.targets)
         )
-        self._add_step(HostStep(str(call), number, reads, writes, after), None)
+        takes = call.collective is None or (call.collective.gives and not call.awaits)
+        fills = call.collective is None or call.awaits
+        step = HostStep(str(call), number, reads, writes, after, takes=takes, fills=fills)
+        self._add_step(step, None)
 
     def _add_items(self, block: Block) -> None:
         """Adds the items of a region, and the rows that stand there."""

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ...steps import HostStep
 
-
 Bytes = npt.NDArray[np.uint8]
 
 _Views = tuple[bytes, list[Bytes], list[Bytes]]

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tenon
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
 from tenon.backends.opencl import backend
+from tenon.backends.opencl.pools import OpenCLMemory
 from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.errors import DeviceError, DeviceLostError
+from tenon.runtime.collectives.local_ranks import run_ranks
+from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.test.unit.backends.opencl.error_records import error_record
 
 cl = pytest.importorskip("pyopencl")
@@ -139,3 +143,43 @@ def test_a_device_that_is_lost_is_told(driver: Any, monkeypatch: pytest.MonkeyPa
     for run in (programs[1].run, programs[0].run_timed, driver.record):
         with pytest.raises(DeviceLostError, match=message):
             run()
+
+
+HALO = """
+  builtin.module attributes {tenon.rank = %d : i64} {
+    shard.grid @mesh(shape = 2)
+    func.func @f(%%x: tensor<4x8xf32>) -> tensor<1x8xf32> {
+      %%e = graph.exp %%x : tensor<4x8xf32>
+      %%y = graph.collective_permute %%e on @mesh axes = [0] pairs = [[0, 1]] channel = 1
+        : tensor<4x8xf32> -> tensor<%dx8xf32>
+      %%s = graph.reduce add %%y axes [0] : tensor<%dx8xf32> -> tensor<8xf32>
+      %%r = graph.reshape %%s : tensor<8xf32> -> tensor<1x8xf32>
+      func.return %%r : tensor<1x8xf32>
+    }
+  }
+"""
+
+
+def test_what_is_exchanged_goes_through_pinned_memory_and_only_what_is_sent(monkeypatch: pytest.MonkeyPatch):
+    made: list[int] = []
+    pinned = OpenCLMemory.empty_host
+
+    def empty_host(self: OpenCLMemory, nbytes: int) -> Any:
+        made.append(nbytes)
+        return pinned(self, nbytes)
+
+    monkeypatch.setattr(OpenCLMemory, "empty_host", empty_host)
+    x = np.arange(32, dtype=np.float32).reshape(4, 8) / 32
+
+    def rank(world: LocalWorld) -> list[Any]:
+        rows = 4 * world.rank
+        text = HALO % (world.rank, rows, rows)
+        with tenon.compile(text, backend="opencl", world=world) as executable:
+            return [np.array(executable(x + call)) for call in range(2)]
+
+    (first, second), (third, fourth) = run_ranks([rank] * 2)
+    assert not first.any() and not second.any()
+    for call, found in enumerate((third, fourth)):
+        np.testing.assert_allclose(found, np.exp(x + call).sum(axis=0, keepdims=True), rtol=1e-5)
+    # What rank 0 sends, and what rank 1 gets; neither is made anew.
+    assert made == [128, 128]
