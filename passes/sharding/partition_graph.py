@@ -52,6 +52,7 @@ from ...dialects.sharding import (
 )
 from .bundles import bundle
 from .partitioner import Partitioner
+from .parts.read_in_place import read_in_place
 from .parts.views import VIEWS
 from .program import RankProgram
 
@@ -108,8 +109,9 @@ def homes_of(function: func.FuncOp, mesh: Mesh) -> dict[SSAValue, Sharding]:
 
 def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> int:
     """Replaces a function by that of a rank, and returns the number of its last channel."""
-    program = RankProgram(mesh, rank, homes_of(function, mesh), VIEWS, channels)
     body = function.body.block
+    lazy = read_in_place(body, VIEWS)
+    program = RankProgram(mesh, rank, homes_of(function, mesh), VIEWS, lazy, channels)
     last = body.last_op
     assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
     for argument in body.args:

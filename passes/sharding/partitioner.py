@@ -39,7 +39,7 @@ class Partitioner:
                     self._if(op)
                 case graph.PrintOp():
                     self._print(op)
-                case _ if type(op) not in self.program.views:
+                case _ if self.program.view_of(op) is None:
                     self._op(op)
                 case _:
                     # Written where it is read.

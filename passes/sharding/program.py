@@ -23,7 +23,7 @@ from .reshard import Gather, Move, Slice, steps_between
 from .rules import extents
 
 View = Callable[["RankProgram", Operation, Wants], SSAValue]
-"""Writes what is wanted of the result of an op that only moves elements."""
+"""Writes what is wanted of the result of an op."""
 
 
 class RankProgram:
@@ -42,18 +42,24 @@ class RankProgram:
         rank: int,
         homes: Mapping[SSAValue, Sharding],
         views: Mapping[type[Operation], View],
+        read_in_place: Mapping[Operation, View],
         last_channel: int = 0,
     ) -> None:
         self.mesh = mesh
         self.rank = rank
         self.homes = homes
-        self.views = views
+        self._views = views
+        self._read_in_place = read_in_place
         self.block = Block()
         self.location: LocationAttr | None = None
         self.made: ChainMap[tuple[SSAValue, Wants], SSAValue] = ChainMap()
         self.last_channel = last_channel
         self.sums: list[tuple[graph.AllReduceOp, Operation]] = []
         """The sums of all ranks, each with the op of the program over the mesh that it finishes."""
+
+    def view_of(self, op: Operation) -> View | None:
+        """Returns what writes an op where it is read; None where it is written where it stands."""
+        return self._views.get(type(op)) or self._read_in_place.get(op)
 
     def channel(self) -> int:
         """Returns the number of the next collective."""
@@ -161,8 +167,12 @@ class RankProgram:
         owner = value.owner
         if isinstance(owner, ShardOp):
             return self.home(owner.src) == self.home(value) and self._is_view(owner.src)
-        return type(owner) in self.views and (
-            (value, self.wants(value)) not in self.made or (value, self.wants(value)) in self.made.maps[0]
+        return (
+            isinstance(owner, Operation)
+            and self.view_of(owner) is not None
+            and (
+                (value, self.wants(value)) not in self.made or (value, self.wants(value)) in self.made.maps[0]
+            )
         )
 
     def _written(self, value: SSAValue, wants: Wants) -> SSAValue:
@@ -172,10 +182,10 @@ class RankProgram:
                 return self.local(owner.src, wants)
             if wants == self.wants(value):
                 return self.at(owner.src, self.home(value))
-        elif isinstance(owner, Operation) and self._is_view(value):
+        elif isinstance(owner, Operation) and self._is_view(value) and (view := self.view_of(owner)):
             around, self.location = self.location, owner.location
             try:
-                return self.views[type(owner)](self, owner, wants)
+                return view(self, owner, wants)
             finally:
                 self.location = around
         assert wants != self.wants(value), f"{value} is used before it is written"

@@ -176,3 +176,44 @@ def test_weights_that_are_split_over_the_batch_s_axis_are_gathered_and_their_gra
     (module, _) = compare(over((2,), text, [rows, rows, rows]), inputs, rtol=1e-4)
     assert [kind for kind, _, _ in sent(module)] == ["all_gather", "reduce_scatter"]
     assert sent_nbytes(module) == 2 * (8 * 4 * 4) / 2
+
+
+def inside_of(u: tnp.ndarray) -> tnp.ndarray:
+    """What a stencil makes of the elements that have all neighbours."""
+    middle = u[1:-1, 1:-1]
+    around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+    return middle + 0.1 * (around - 4 * middle)
+
+
+def written_inside(u: tnp.ndarray) -> tnp.ndarray:
+    return tenon.fori_loop(0, 3, lambda _, u: u.at[1:-1, 1:-1].set(inside_of(u)), u)
+
+
+@pytest.mark.parametrize(("mesh", "n_sent"), [((2,), 24), ((3,), 24), ((4,), 24), ((2, 2), 11 + 12)])
+def test_a_stencil_that_writes_the_inside_of_an_array_sends_faces(mesh: tuple[int, ...], n_sent: int):
+    """Blocks of the inside begin elsewhere than those of the array: it is computed where it is put."""
+    x = numbers(24, 24)
+    text = tenon.jit(written_inside).lower(x).text("traced")
+    split = ([0], [1]) if len(mesh) > 1 else ([0], [])
+    modules = compare(over(mesh, text, [split]), [x])
+    assert sent_nbytes(modules[0]) == 3 * 4 * n_sent
+    if mesh in ((3,), (4,)):
+        assert sent_nbytes(modules[1]) == 3 * 4 * 2 * 24
+
+
+def test_what_is_read_elsewhere_too_or_made_of_something_else_is_computed_in_its_own_parts():
+    def read_twice(u: tnp.ndarray):
+        inside = inside_of(u)
+        return u.at[1:-1, 1:-1].set(inside), tnp.sum(inside * inside)
+
+    def made_of_sums(u: tnp.ndarray):
+        return u.at[1:-1, 1:-1].set(inside_of(u) + (u @ u.T)[1:-1, :1] + tnp.flip(u, 0)[2:, 2:])
+
+    def made_of_products(u: tnp.ndarray):
+        return u.at[:-1].set(u[1:] + u[1:] @ (u.T @ u))
+
+    x = numbers(24, 24)
+    for function in (read_twice, made_of_sums, made_of_products):
+        text = tenon.jit(function).lower(x).text("traced")
+        for mesh in ((2,), (3,)):
+            compare(over(mesh, text, [([0], [])]), [x], rtol=1e-3)
