@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     )
     from .frontends.sharding.checkpoints import load_checkpoint, save_checkpoint
     from .frontends.sharding.mesh import Mesh
-    from .frontends.sharding.placing import gather, reshard, shard, shard_from
+    from .frontends.sharding.placing import gather, reshard, shard, shard_from, with_sharding_constraint
     from .frontends.sharding.sharded_array import ShardedArray
     from .frontends.sharding.sharding import PartitionSpec, Sharding, sharding
     from .frontends.stablehlo.jax_compile import jax_compile
@@ -179,6 +179,7 @@ __all__ = [
     "tune",
     "verify_module",
     "while_loop",
+    "with_sharding_constraint",
 ]
 
 # `tenon.numpy` lies there: beside this file it would be what `import numpy` finds from this folder.
@@ -244,6 +245,7 @@ _WHEN_ASKED_FOR = {
     "shard_from": "frontends.sharding.placing",
     "gather": "frontends.sharding.placing",
     "reshard": "frontends.sharding.placing",
+    "with_sharding_constraint": "frontends.sharding.placing",
     "save_checkpoint": "frontends.sharding.checkpoints",
     "load_checkpoint": "frontends.sharding.checkpoints",
     "shard_map": "frontends.jit.shard_map",

@@ -15,9 +15,9 @@ from ..backends.reference.execute import run_module
 from ..dialects.modules.entry import Entry, find_entry, keep_only
 from ..dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
 from ..errors import RankError, TenonError
-from ..runtime.collectives.local_ranks import run_ranks
-from ..runtime.collectives.local_world import LocalWorld
 from ..semantics.numpy_types import Array
+from ..semantics.ranks.local_ranks import run_ranks
+from ..semantics.ranks.local_world import LocalWorld
 from .compile import compile
 from .partitioning import RankProgram, partition
 

@@ -9,6 +9,7 @@ from ..backends.reference.execute import run_module
 from ..backends.registry import REFERENCE
 from ..dialects import graph, sched
 from ..dialects.dims.expressions import DimExpr
+from ..passes.sharding.manual import ops_over_mesh
 from ..runtime.executables.executable import CompiledFunction, Executable
 from ..runtime.executables.reference_executable import ReferenceExecutable
 from ..runtime.plan.entry_state import nodes_of, symbols_of
@@ -30,7 +31,7 @@ def interpreted(request: CompileRequest, keeper: Executable | None) -> tuple[Exe
     nodes = nodes_of(work.module, work.entry)
     work.run()
     callbacks, world = request.source.callbacks, request.source.world
-    for op in work.module.walk():
+    for op in ops_over_mesh(work.module):
         if isinstance(op, graph.CallbackOp | sched.CallbackOp):
             function_called(op.callee.data, callbacks, describe(op))
         elif isinstance(op, graph.CollectiveOp | sched.CollectiveOp):

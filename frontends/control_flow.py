@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import Block, Region
 
 from ..dialects import graph
 from ..dialects.dims.expressions import DimExpr, Extent
@@ -23,8 +22,8 @@ from .arrays.tree import Node, flatten, paths, unflatten
 from .tracing import graph_ops
 from .tracing.extents import greatest, is_at_least
 from .tracing.leaves import aval_of_value, lift
-from .tracing.source_lines import user_location
 from .tracing.trace import Trace, TracedArray, current_trace
+from .tracing.traced_region import TracedRegion
 
 
 def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], /, *operands: Any) -> Any:
@@ -42,8 +41,8 @@ def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., An
         return on_true(*operands) if condition else on_false(*operands)
     decides = lift(trace, condition, "cond: the condition")
     _check_scalar("cond", "the condition", decides.aval, "b")
-    then_region = _Region(trace, "a branch")
-    else_region = _Region(trace, "a branch")
+    then_region = TracedRegion(trace, "a branch")
+    else_region = TracedRegion(trace, "a branch")
     with then_region:
         then_leaves, structure = _leaves(trace, on_true(*operands), "cond: a result")
     with else_region:
@@ -107,11 +106,11 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
         return _while_of_values(condition, body, initial)
     leaves, structure = _leaves(trace, initial, "while_loop: a carried value")
     while True:
-        before = _Region(trace, "the condition of a loop", [leaf.aval for leaf in leaves])
+        before = TracedRegion(trace, "the condition of a loop", [leaf.aval for leaf in leaves])
         with before:
             decides = lift(trace, condition(before.tree(structure)), "while_loop: what the condition gives")
             _check_scalar("while_loop", "what the condition gives", decides.aval, "b")
-        inside = _Region(trace, "the body of a loop", [leaf.aval for leaf in leaves])
+        inside = TracedRegion(trace, "the body of a loop", [leaf.aval for leaf in leaves])
         with inside:
             found, other = _leaves(trace, body(inside.tree(structure)), "while_loop: a carried value")
         _check_structures("while_loop", "the initial value", structure, "the body", other)
@@ -262,7 +261,9 @@ def _scan(
     counter = aval_of(np.dtype(np.int64), (), True)
     slices = [aval_of(source.dtype, source.shape[1:], source.weak) for source in sources]
     while True:
-        inside = _Region(trace, "the body of a loop", [counter, *[leaf.aval for leaf in leaves], *slices])
+        inside = TracedRegion(
+            trace, "the body of a loop", [counter, *[leaf.aval for leaf in leaves], *slices]
+        )
         with inside:
             number, *rest = inside.arguments
             trace.counted[number.value] = (0, count - 1 if isinstance(count, int) else None)
@@ -295,54 +296,7 @@ def _scan(
     )
 
 
-class _Region:
-    """A region that is being traced: `with` makes it the place where ops go."""
-
-    def __init__(self, trace: Trace, what: str, avals: Sequence[Aval] = ()):
-        self.trace = trace
-        self.location = user_location()
-        self.block = Block(arg_types=[aval.type for aval in avals])
-        for argument in self.block.args:
-            argument.location = self.location
-        self.scope = trace.new_scope(self.block, what)
-        self.arguments = [
-            TracedArray(trace, self.scope, argument, aval)
-            for argument, aval in zip(self.block.args, avals, strict=True)
-        ]
-
-    def __enter__(self) -> _Region:
-        self.trace.scope = self.scope
-        self.scope.is_open = True
-        return self
-
-    def __exit__(self, kind: object, *rest: object) -> None:
-        assert self.scope.parent is not None, "a region outside of a function"
-        self.trace.scope = self.scope.parent
-        self.scope.is_open = False
-        if kind is not None:
-            self.drop()
-
-    def tree(self, structure: Node | None) -> Any:
-        """Returns the arguments as a tree."""
-        return unflatten(structure, iter(self.arguments))
-
-    def finish(self, values: Sequence[TracedArray], terminator: Any = None) -> None:
-        """Ends the region; without another terminator it yields `values`."""
-        last = graph.YieldOp([value.value for value in values]) if terminator is None else terminator
-        last.location = self.location
-        self.block.add_op(last)
-
-    def detached(self) -> Region:
-        return Region([self.block])
-
-    def drop(self) -> None:
-        """Erases what was traced."""
-        for op in reversed(list(self.block.ops)):
-            op.detach()
-            op.erase(safe_erase=False)
-
-
-def _as(region: _Region, leaf: TracedArray, aval: Aval) -> TracedArray:
+def _as(region: TracedRegion, leaf: TracedArray, aval: Aval) -> TracedArray:
     if leaf.aval.dtype == aval.dtype:
         return leaf
     with region:

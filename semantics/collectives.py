@@ -25,7 +25,7 @@ from ..dialects.graph import (
     grid_extents,
     rank_around,
 )
-from ..dialects.grids import part_extents
+from ..dialects.grids import member_of, part_extents, part_offset
 from ..dialects.modules.parsing import location_text
 from ..errors import RankError
 from .numpy_types import Array
@@ -68,6 +68,21 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
         location_text(op.location) or "",
         rank_around(op),
     )
+
+
+def part_of(
+    shape: Sequence[int], grid: Sequence[int], split: Sequence[Sequence[int]], rank: int
+) -> tuple[slice, ...]:
+    """
+    Returns which elements of an array a rank has, of which each dim is split over some axes of the grid; that
+    is the same for ranks which differ in other axes only.
+    """
+    box: list[slice] = []
+    for extent, axes in zip(shape, split, strict=True):
+        parts, member = tuple(grid[axis] for axis in axes), member_of(grid, axes, rank)
+        begin = part_offset(extent, parts, member)
+        box.append(slice(begin, begin + part_extents(extent, parts)[member]))
+    return tuple(box)
 
 
 def combined(

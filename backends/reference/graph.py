@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from ...dialects.graph.types import shape_text
 from ...dialects.grids import coordinates_of
 from ...dialects.modules.entry import argument_names, check_single_block
 from ...errors import CallError, RankError
-from ...semantics.collectives import collective_of
+from ...semantics.collectives import collective_of, part_of
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
+from ...semantics.ranks.local_ranks import run_ranks
 from ...semantics.tensor_ops import evaluate, shape_of
 from ...semantics.world import World, check_world
 from .control import run_control
@@ -111,10 +113,12 @@ _NO_VALUE: Array = np.zeros(())
 
 
 class _Run:
-    def __init__(self, memory: NodeMemory, callbacks: HostFunctions, world: World | None) -> None:
+    def __init__(
+        self, memory: NodeMemory, callbacks: HostFunctions, world: World | None, is_watched: bool = True
+    ) -> None:
         self._memory = memory
         self._world = world
-        self._watch = element_watch()
+        self._watch = element_watch() if is_watched else None
         self._callbacks = callbacks
         self._callers_errors: Any = np.geterr()
         """What the caller wants to hear of errors of arithmetic, in its own functions too."""
@@ -153,6 +157,8 @@ class _Run:
                     results = [self._meet(op, *operands)]
                 case graph.AxisIndexOp():
                     results = [self._axis_index(op)]
+                case graph.ManualComputationOp():
+                    results = self._all_ranks(op, operands)
                 case ShardingOp():
                     values[op.result] = _NO_VALUE
                     continue
@@ -226,6 +232,36 @@ class _Run:
             raise RankError(f"{describe(op)}: the module is no rank's, and no world is given")
         place = coordinates_of(graph.grid_extents(op, op.grid_name), rank)[op.axis.data]
         return np.array(place, dtype_of(op.result.type))
+
+    def _all_ranks(self, op: graph.ManualComputationOp, operands: Sequence[Array]) -> list[Array]:
+        """Runs the region on each rank, all of them threads, and returns what they give together."""
+        grid, block = graph.grid_extents(op, op.grid_name), op.body.block
+
+        def rank(world: World) -> Sequence[Array]:
+            # A watch sees the ops of one program.
+            run = _Run(self._memory, self._callbacks, world, is_watched=False)
+            arguments = [
+                operand[part_of(operand.shape, grid, split, world.rank)]
+                for operand, split in zip(operands, op.in_splits.data, strict=True)
+            ]
+            with np.errstate(all="ignore"):
+                return run._block(block, dict(zip(block.args, arguments, strict=True)), ())
+
+        given = run_ranks([rank] * prod(grid))
+        results: list[Array] = []
+        for number, (result, split) in enumerate(zip(op.results, op.out_splits.data, strict=True)):
+            whole: Array = np.empty(shape_of(result), given[0][number].dtype)
+            owners: dict[tuple[Any, ...], int] = {}
+            for at, parts in enumerate(given):
+                box = part_of(whole.shape, grid, split, at)
+                owner = owners.setdefault(tuple((each.start, each.stop) for each in box), at)
+                if parts[number].tobytes() != given[owner][number].tobytes():
+                    raise RankError(
+                        f"{describe(op)}: result {number} of rank {at} is not that of rank {owner}", at
+                    )
+                whole[box] = parts[number]
+            results.append(whole)
+        return results
 
     def _call(
         self, op: func.CallOp, operands: Sequence[Array], callers: tuple[func.FuncOp, ...]

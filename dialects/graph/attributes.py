@@ -39,6 +39,7 @@ __all__ = [
     "ScatterKindAttr",
     "SideAttr",
     "SortedSide",
+    "SplitsAttr",
 ]
 
 
@@ -125,6 +126,29 @@ class PairsAttr(Data[tuple[tuple[int, int], ...]], SpacedOpaqueSyntaxAttribute):
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(str([list(pair) for pair in self.data]))
+
+
+@irdl_attr_definition
+class SplitsAttr(Data[tuple[tuple[tuple[int, ...], ...], ...]], SpacedOpaqueSyntaxAttribute):
+    """
+    The axes of a grid that split each dim of each of several tensors: `#graph<splits [[[0], []], [[]]]>`;
+    printed bare by ops.
+    """
+
+    name = "graph.splits"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        square = parser.Delimiter.SQUARE
+
+        def parse_tensor() -> tuple[tuple[int, ...], ...]:
+            dims = parser.parse_comma_separated_list(square, lambda: IntsAttr.parse_parameter(parser))
+            return tuple(dims)
+
+        return tuple(parser.parse_comma_separated_list(square, parse_tensor))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(str([[list(axes) for axes in dims] for dims in self.data]))
 
 
 @irdl_attr_definition

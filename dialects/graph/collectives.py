@@ -25,16 +25,32 @@ from xdsl.dialects.builtin import (
     TensorType,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, SymbolTable
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import (
+    IsolatedFromAbove,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    RecursiveMemoryEffect,
+    SymbolTable,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from ..dims.expressions import Extent
 from ..grids import member_of, part_extents
-from .attributes import AxisAttr, ChannelAttr, IntsAttr, PairsAttr, ReduceKind, ReduceKindAttr
+from .attributes import AxisAttr, ChannelAttr, IntsAttr, PairsAttr, ReduceKind, ReduceKindAttr, SplitsAttr
 from .base import GraphOp, check_result
 from .contraction import REDUCE_ELEMENTS
+from .control import YieldingOp, yield_of
 from .host_call import HostCallOp
 from .types import (
     TENSOR,
@@ -54,6 +70,7 @@ __all__ = [
     "AxisIndexOp",
     "CollectiveOp",
     "CollectivePermuteOp",
+    "ManualComputationOp",
     "ReduceScatterOp",
     "ReducingOp",
     "grid_extents",
@@ -480,3 +497,118 @@ class AxisIndexOp(GraphOp):
         _check_grid_axes(self, [self.axis.data], grid_extents(self, self.grid_name))
         if self.result.type != self.RESULT:
             raise VerifyException(f"{self.name}: result is {self.result.type}, expected {self.RESULT}")
+
+
+Splits = tuple[tuple[int, ...], ...]
+"""The axes of a grid that split each dim of a tensor."""
+
+
+@irdl_op_definition
+class ManualComputationOp(YieldingOp):
+    """
+    What each rank of a grid computes of its parts of some tensors, in a program of whole ones, as Shardy's
+    `sdy.manual_computation`. `split` says for each operand which axes of the grid split which dim, `to` the
+    same for each result: the region takes the parts of a rank and yields its parts of the results.
+    Collectives in it are between the ranks. Ranks that differ only in axes that split nothing of a result
+    yield the same.
+
+    A dim is split evenly. The region sees nothing of what is around it, and has no nodes.
+
+    ```mlir
+    %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[]]]
+        : (tensor<4x8xf32>) -> tensor<8xf32> {
+    ^bb0(%part: tensor<2x8xf32>):
+      %own = graph.reduce add %part axes [0] : tensor<2x8xf32> -> tensor<8xf32>
+      %sum = graph.all_reduce add %own on @mesh axes = [0] channel = 1 : tensor<8xf32>
+      graph.yield %sum : tensor<8xf32>
+    }
+    ```
+    """
+
+    name = "graph.manual_computation"
+    inputs = var_operand_def(TENSOR)
+    grid = prop_def(FlatSymbolRefAttrConstr)
+    in_splits = prop_def(SplitsAttr)
+    out_splits = prop_def(SplitsAttr)
+    res = var_result_def(TENSOR)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    assembly_format = (
+        "`on` $grid `(` $inputs `)` `split` $in_splits `to` $out_splits attr-dict "
+        "`:` functional-type($inputs, $res) $body"
+    )
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        grid: str | FlatSymbolRefAttr,
+        in_splits: Sequence[Splits],
+        out_splits: Sequence[Splits],
+        result_types: Sequence[Attribute],
+        body: Region,
+    ):
+        Operation.__init__(
+            self,
+            operands=inputs,
+            result_types=result_types,
+            properties={
+                "grid": _grid_properties(grid),
+                "in_splits": SplitsAttr(tuple(in_splits)),
+                "out_splits": SplitsAttr(tuple(out_splits)),
+            },
+            regions=(body,),
+        )
+
+    @property
+    def grid_name(self) -> str:
+        """The name of the grid, without `@`."""
+        return self.grid.root_reference.data
+
+    def verify_(self) -> None:
+        extents = grid_extents(self, self.grid_name)
+        if rank_around(self) is not None:
+            raise VerifyException(f"{self.name}: the program is that of one rank already")
+        block = self.body.block
+        yielded = yield_of(block, self.name, "region").values
+        self._check_parts("operand", self.operands, block.args, self.in_splits, extents)
+        self._check_parts("result", self.results, yielded, self.out_splits, extents)
+        for op in self.body.walk():
+            if op.name in ("graph.read", "graph.write", "graph.merge", self.name):
+                raise VerifyException(f"{self.name}: {op.name} cannot stand in it")
+
+    def _check_parts(
+        self,
+        what: str,
+        wholes: Sequence[SSAValue],
+        parts: Sequence[SSAValue],
+        splits: SplitsAttr,
+        extents: tuple[int, ...],
+    ) -> None:
+        """Raises VerifyException unless `parts` are those of `wholes`."""
+        if not len(wholes) == len(parts) == len(splits.data):
+            raise VerifyException(
+                f"{self.name}: {len(wholes)} {what}s, the region has {len(parts)}, and {len(splits.data)} "
+                "are split"
+            )
+        for number, (whole, part, split) in enumerate(zip(wholes, parts, splits.data, strict=True)):
+            type = tensor_type_of(whole, self.name)
+            shape = shape_of(type)
+            if len(split) != len(shape):
+                raise VerifyException(f"{self.name}: {what} {number} is {type}, split in {len(split)} dims")
+            _check_grid_axes(self, [axis for axes in split for axis in axes], extents)
+            changed: dict[int, Extent] = {}
+            for dim, axes in enumerate(split):
+                count, extent = prod(extents[axis] for axis in axes), shape[dim]
+                if count == 1:
+                    continue
+                if not isinstance(extent, int) or extent == DYNAMIC_INDEX or extent < 1 or extent % count:
+                    raise VerifyException(
+                        f"{self.name}: dim {dim} of {what} {number} is {extent}, which {count} ranks do not "
+                        "share evenly"
+                    )
+                changed[dim] = extent // count
+            expected = _with_extents(type, changed)
+            if part.type != expected:
+                raise VerifyException(
+                    f"{self.name}: {what} {number} is {part.type} in the region, expected {expected}"
+                )

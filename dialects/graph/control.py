@@ -45,7 +45,11 @@ COUNTER = tensor_of(i64, ())
 """The type of the number of a scan's iteration."""
 
 
-class ControlOp(IRDLOperation, ABC):
+class YieldingOp(IRDLOperation, ABC):
+    """An op of `graph` with regions that end in `graph.yield`."""
+
+
+class ControlOp(YieldingOp, ABC):
     """An op of `graph` whose regions say what it does. Its results, any number, are tensors."""
 
     traits = traits_def(RecursiveMemoryEffect())
@@ -87,11 +91,16 @@ class YieldOp(IRDLOperation):
 
     name = "graph.yield"
     values = var_operand_def(TENSOR)
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(IfOp, WhileOp, ScanOp), Pure()))
+    traits = traits_def(IsTerminator(), Pure())
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, values: Sequence[SSAValue] = ()):
         Operation.__init__(self, operands=values)
+
+    def verify_(self) -> None:
+        around = self.parent_op()
+        if around is not None and not isinstance(around, YieldingOp):
+            raise VerifyException(f"{self.name}: ends a region of {around.name}, expected one of graph")
 
 
 @irdl_op_definition

@@ -16,16 +16,17 @@ from ..arrays.concrete import ConcreteArray
 from ..arrays.tree import flatten, unflatten
 from ..calls.guards import Guard
 from ..calls.versions import TracedCall
-from ..sharding.axis_scope import axis_scope
+from ..sharding.axis_scope import axis_scope, is_on_parts
 from ..sharding.mesh import Mesh
 from ..sharding.placing import shard
 from ..sharding.program_digest import check_same_program
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import PartitionSpec, Sharding, sharding
 from ..tracing.leaves import WEAK
-from ..tracing.trace import Trace
+from ..tracing.trace import Trace, current_trace
 from .call_signature import CallSignature
 from .jit import Jitted
+from .manual_call import call_on_parts, check_even, check_rank
 
 
 def shard_map(
@@ -81,6 +82,9 @@ class ShardMapped:
             TenonError: a dim does not split evenly, or arguments and `in_specs` have other structures.
             RankError: ranks have other programs, or one has ended or failed.
         """
+        trace = current_trace()
+        if trace is not None:
+            return self._traced(trace, arguments)
         leaves: list[Any] = []
         structure = flatten(arguments, leaves)
         specs = _spread(self._in_specs, arguments, "in_specs")
@@ -92,28 +96,34 @@ class ShardMapped:
         wholes = [self._whole(part, spec) for part, spec in zip(found, specs, strict=True)]
         return unflatten(structure, iter(wholes))
 
+    def _traced(self, trace: Trace, arguments: tuple[Any, ...]) -> Any:
+        if is_on_parts():
+            raise trace.error(
+                f"shard_map: {self.local.name} is called in a function of parts, of which each rank runs its "
+                "own (hint: call the function itself there)"
+            )
+        return call_on_parts(
+            trace,
+            self.local.function,
+            self.mesh,
+            arguments,
+            lambda tree: _spread(self._in_specs, tree, "in_specs"),
+            lambda tree: _spread(self._out_specs, tree, "out_specs"),
+            self.local.name,
+        )
+
     def _part(self, leaf: Any, spec: Sharding) -> Any:
         if type(leaf) in WEAK and spec.is_whole:
             return leaf
         if not isinstance(leaf, ShardedArray) or leaf.sharding != spec:
             leaf = shard(leaf, spec)
-        for dim, (extent, count) in enumerate(zip(leaf.shape, spec.counts(leaf.ndim), strict=True)):
-            if extent % count:
-                raise TenonError(
-                    f"shard_map: {self.local.name}: dim {dim} of an argument of shape {leaf.shape} does not "
-                    f"split evenly over {' and '.join(spec.spec[dim])}, {count} ranks (hint: tenon.jit of "
-                    "sharded arguments takes such)"
-                )
+        check_even(leaf.shape, spec, f"{self.local.name}: dim", "of an argument")
         return leaf.local
 
     def _whole(self, part: Any, spec: Sharding) -> Any:
         if not isinstance(part, ConcreteArray):
             return part
-        if len(spec.spec) > part.ndim:
-            raise TenonError(
-                f"shard_map: {self.local.name}: {spec} is of {len(spec.spec)} dims, and a result has shape "
-                f"{part.shape}"
-            )
+        check_rank(part.ndim, spec, part.shape, self.local.name)
         counts = spec.counts(part.ndim)
         shape = tuple([extent * count for extent, count in zip(part.shape, counts, strict=True)])
         return ShardedArray(aval_of(part.dtype, shape), spec, part)
@@ -140,12 +150,6 @@ class LocalFunction(Jitted):
 
     def check_traced(self, call: TracedCall) -> None:
         check_same_program(self.mesh.world, call.trace.module, self.name)
-
-    def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        raise trace.error(
-            f"shard_map: {self.name} is called while @{trace.name} is traced "
-            "(hint: call it outside, or tenon.jit of sharded arguments)"
-        )
 
     def _run_inside(self, trace: Trace, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         with axis_scope(self.mesh):

@@ -12,6 +12,7 @@ from ...dialects.sharding import set_shardings
 from ...errors import TenonError
 from ..tracing.source_lines import user_location
 from ..tracing.trace import Trace, TracedArray
+from .axis_scope import is_on_parts
 from .mesh import Mesh
 from .sharding import Sharding
 
@@ -26,18 +27,21 @@ def mesh_of(shardings: Sequence[Sharding | None], name: str) -> Mesh | None:
     return meshes.pop() if meshes else None
 
 
-def annotate(x: TracedArray, sharding: Sharding) -> TracedArray:
+def annotate(x: TracedArray, sharding: Sharding, who: str = "shard") -> TracedArray:
     """
     Returns the same array, split in that way.
 
     Raises:
+        TracingError: it is an array of a function of parts.
         TenonError: the trace has another mesh, or the sharding does not fit the array.
     """
     trace, mesh = x.trace, sharding.mesh
     x.check_usable()
+    if is_on_parts():
+        raise trace.error(f"{who}: the array is the part of one rank (hint: outside of the shard_map)")
     if trace.mesh is not None and trace.mesh != mesh:
-        raise TenonError(f"shard: {mesh}, and @{trace.name} has arrays on {trace.mesh}")
-    sharding.check(x.aval.shape, "shard")
+        raise TenonError(f"{who}: {mesh}, and @{trace.name} has arrays on {trace.mesh}")
+    sharding.check(x.aval.shape, who)
     trace.mesh = mesh
     described = sharding.split(x.ndim).op(mesh.grid)
     described.location = user_location()

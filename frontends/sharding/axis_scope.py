@@ -51,3 +51,8 @@ def current_scope(who: str) -> AxisScope:
     if not _OPEN.scopes:
         raise TenonError(f"{who}: no mesh has axes here (hint: inside of a function of tenon.shard_map)")
     return _OPEN.scopes[-1]
+
+
+def is_on_parts() -> bool:
+    """Returns whether a function of parts is traced in this thread: its arrays are those of one rank."""
+    return bool(_OPEN.scopes)

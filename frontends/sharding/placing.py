@@ -1,4 +1,4 @@
-"""`shard`, `shard_from`, `gather`, `reshard`: arrays onto a mesh, from it, and to other places on it."""
+"""`shard`, `gather`, `reshard` and their like: arrays onto a mesh, from it, and to other places on it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.tree import flatten, unflatten
 from ..tracing.trace import TracedArray
 from .annotations import annotate
 from .boxes import Box
@@ -86,10 +87,10 @@ def gather(array: ShardedArray, /) -> ConcreteArray:
     return reshard(array, Sharding(array.sharding.mesh, ())).local
 
 
-def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
+def reshard(array: Any, sharding: Sharding, /) -> Any:
     """
     Returns the same array with another sharding of the same mesh: ranks send one another what they lack. All
-    ranks must call it.
+    ranks must call it. Of an array that is traced it is what the program does.
 
     Raises:
         TypeError: it is no sharded array, or the sharding is none.
@@ -97,7 +98,9 @@ def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
         RankError: another rank has ended, or failed, or calls it with another dtype, shape or sharding.
     """
     _check(sharding, "reshard")
-    if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(array, TracedArray):
+        return annotate(array, sharding, "reshard")
+    if not isinstance(array, ShardedArray):
         raise TypeError(f"reshard: {type(array).__name__} is no sharded array")
     if sharding.mesh.world is not array.sharding.mesh.world:
         raise TenonError(f"reshard: {sharding.mesh} is of another world than {array.sharding.mesh}")
@@ -109,6 +112,17 @@ def reshard(array: ShardedArray, sharding: Sharding, /) -> ShardedArray:
     sharding.mesh.world.check_same(asked.encode(), "array that is gathered or resharded")
     part = exchanged(array.shape, array.sharding, sharding, array.local.values)
     return _placed(part, array.shape, sharding)
+
+
+def with_sharding_constraint(arrays: Any, sharding: Sharding, /) -> Any:
+    """
+    Returns arrays, a tree of them, that are split as `sharding` says where a program of `tenon.jit` computes
+    them: `shard` of each, under jax's name. Raises as `shard`.
+    """
+    _check(sharding, "with_sharding_constraint")
+    leaves: list[Any] = []
+    structure = flatten(arrays, leaves)
+    return unflatten(structure, iter([shard(leaf, sharding) for leaf in leaves]))
 
 
 def _placed(part: Any, shape: tuple[int, ...], sharding: Sharding) -> ShardedArray:

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.sharding import Sharding
+from .manual import write_manual
 from .parts.localize import LOCALIZE, same
 from .parts.op_at_rank import Axes, OpAtRank, Partial
 from .program import RankProgram
@@ -37,6 +38,8 @@ class Partitioner:
                     self._while(op)
                 case graph.IfOp():
                     self._if(op)
+                case graph.ManualComputationOp():
+                    write_manual(op, self.program)
                 case graph.PrintOp():
                     self._print(op)
                 case _ if self.program.view_of(op) is None:

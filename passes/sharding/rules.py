@@ -309,8 +309,11 @@ WITHOUT_A_RULE: dict[type[Operation], str] = {
 }
 """The ops that cannot be partitioned, and why."""
 
-WITH_REGIONS = (graph.IfOp, graph.WhileOp, graph.ScanOp)
-"""The ops whose regions are partitioned in turn: `ties.py` says what is split alike."""
+WITH_REGIONS = (graph.IfOp, graph.WhileOp, graph.ScanOp, graph.ManualComputationOp)
+"""
+The ops with regions, which are partitioned in turn: `ties.py` says what is split alike. A manual computation
+says itself how what it takes and gives is split, and its region is that of a rank.
+"""
 
 
 def rule_of(op: Operation) -> Rule:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ...semantics.ranks.local_ranks import run_ranks as run_in_threads
+from ...semantics.ranks.local_world import LocalWorld, local_worlds
 from ...semantics.world import THREAD_WORLD, World
-from .local_ranks import run_ranks as run_in_threads
-from .local_world import LocalWorld, local_worlds
 from .mpi_library import is_launched
 
 

@@ -8,9 +8,9 @@ import pytest
 import tenon
 from tenon.backends.interface import Backend, DirectCalls
 from tenon.errors import RankError
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.semantics.numpy_types import DTYPES_BY_NAME, Array
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld
 from tenon.test.contract.world_cases import drawn
 
 SUM = "%y = graph.all_reduce add %x on @mesh axes = [0] channel = 1 : tensor<4xf32>"

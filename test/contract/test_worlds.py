@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tenon.errors import RankError
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld, local_worlds
 from tenon.semantics.collectives import Collective
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld, local_worlds
 from tenon.test.contract.world_cases import CASES, drawn, exchanged, line
 
 

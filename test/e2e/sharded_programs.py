@@ -14,8 +14,8 @@ from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
 from tenon.dialects.sharding.annotations import ARGUMENT_SHARDING
 from tenon.passes.pass_manager import PassManager
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 

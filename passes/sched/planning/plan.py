@@ -154,7 +154,7 @@ class _Planner:
                     # By its name: few programs have annotations, and those that do have imported the dialect.
                     reason = (
                         "hint: run propagate-sharding and partition-graph, or tenon-run --ranks"
-                        if op.name.startswith("shard.")
+                        if op.name.startswith("shard.") or isinstance(op, graph.ManualComputationOp)
                         else "not an op of the graph dialect"
                     )
                     raise PassFailedException(f"{op.name}: cannot schedule ({reason})")

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.sharding import Mesh, Sharding
+from ..manual import ops_over_mesh, shardings_of
 from ..rule import Rule
 from ..rules import RULES, WITH_REGIONS, WITHOUT_A_RULE, extents, rule_of
 from ..ties import carried_arguments, is_stack
@@ -49,11 +50,7 @@ class Decisions:
 
     def decide(self) -> None:
         """Raises PassFailedException for an op that cannot be partitioned as it is asked to."""
-        ops = [
-            op
-            for op in self.function.walk()
-            if op is not self.function and not isinstance(op, ShardingOp | _ENDS)
-        ]
+        ops = [op for op in ops_over_mesh(self.function) if not isinstance(op, ShardingOp | _ENDS)]
         self._hints.spread(ops)
         block = self.function.body.block
         for argument in block.args:
@@ -83,6 +80,8 @@ class Decisions:
                     self._settle(op.result, self._pinned_values[op.result], "annotated")
                 case _ if isinstance(op, ShardingOp | _ENDS):
                     pass
+                case graph.ManualComputationOp():
+                    self._read_manual(op)
                 case _ if isinstance(op, WITH_REGIONS):
                     self._decide_regions(op)
                 case func.CallOp():
@@ -129,6 +128,12 @@ class Decisions:
             if isinstance(last, graph.YieldOp):
                 for number, home in enumerate(carried):
                     self._read(last, number, home)
+
+    def _read_manual(self, op: graph.ManualComputationOp) -> None:
+        for number, sharding in enumerate(shardings_of(op.in_splits, self.mesh)):
+            self._read(op, number, sharding)
+        for result, sharding in zip(op.results, shardings_of(op.out_splits, self.mesh), strict=True):
+            self._settle(result, sharding, "annotated")
 
     def _check_gather(self, op: Operation, number: int, dim: int, axes: tuple[int, ...]) -> None:
         if not self._allow_gather:

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.shard import ShardOp
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects import graph
 from ....dialects.sharding import Mesh, Sharding
+from ..manual import shardings_of
 from ..rule import PARALLEL, FactorKind, Rule
 from ..rules import WITH_REGIONS, extents, rule_of
 from ..ties import Tie, ties_of
@@ -44,6 +46,9 @@ class Hints:
         for op, rule in rules:
             if rule is not None:
                 self._keep(op, rule)
+        for op in ops:
+            if isinstance(op, graph.ManualComputationOp):
+                self._read_manual(op)
         changed = True
         while changed:
             changed = False
@@ -54,6 +59,12 @@ class Hints:
                         changed |= any(found)
                     else:
                         changed |= self._along_rule(op, rule)
+
+    def _read_manual(self, op: graph.ManualComputationOp) -> None:
+        for value, sharding in zip(op.operands, shardings_of(op.in_splits, self._mesh), strict=True):
+            for dim, axes in enumerate(sharding.split):
+                if axes:
+                    self._offer(value, dim, axes)
 
     def _keep(self, op: Operation, rule: Rule) -> None:
         for number, dim in rule.whole_dims():

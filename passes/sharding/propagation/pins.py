@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.shard import ShardingOp, ShardOp
 from xdsl.ir import SSAValue
 
+from ....dialects import graph
 from ....dialects.sharding import (
     Mesh,
     Sharding,
@@ -16,6 +17,7 @@ from ....dialects.sharding import (
     result_shardings,
     said_by,
 )
+from ..manual import shardings_of
 from ..ties import is_stack
 
 
@@ -29,8 +31,8 @@ class Pins:
 
 def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
     """
-    Returns what a function is annotated with, and takes the ops out that say no more: those that annotate a
-    value for the first time, or say the same again.
+    Returns what a function is annotated with, and what its manual computations give, and takes the ops out
+    that say no more: those that annotate a value for the first time, or say the same again.
 
     Raises TenonError, with the place, for a sharding that does not fit its value.
     """
@@ -38,6 +40,9 @@ def pins_of(function: func.FuncOp, mesh: Mesh) -> Pins:
     for argument, sharding in zip(function.body.block.args, argument_shardings(function), strict=True):
         if sharding is not None:
             values[argument] = checked_sharding(sharding, argument, mesh, function)
+    for op in function.walk():
+        if isinstance(op, graph.ManualComputationOp):
+            values |= zip(op.results, shardings_of(op.out_splits, mesh), strict=True)
     for op in [each for each in function.walk() if isinstance(each, ShardOp)]:
         sharding = said_by(op, mesh)
         # What is stacked is split as it is read, not as it is written.

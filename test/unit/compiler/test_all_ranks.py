@@ -19,8 +19,8 @@ from tenon.passes.instruments.verify_semantics import SemanticsError, VerifySema
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.sharding.partition_graph import PartitionGraphPass
 from tenon.passes.sharding.propagate_sharding import PropagateShardingPass
-from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.semantics.numpy_types import Array
+from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -5,7 +5,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon import PartitionSpec as P
-from tenon import RankError, TenonError, TracingError
+from tenon import RankError, TenonError
 
 ROWS = P("x")
 
@@ -202,15 +202,6 @@ def test_a_collective_outside_is_an_error():
     message = r"^psum: no mesh has axes here \(hint: inside of a function of tenon\.shard_map\)$"
     with pytest.raises(TenonError, match=message):
         tenon.psum(A, "x")
-
-
-def test_one_inside_of_another_trace_is_an_error():
-    def run(mesh):
-        inner = tenon.shard_map(lambda x: x, mesh, P("x"), P("x"))
-        tenon.jit(lambda x: inner.local(x))(A)
-
-    with pytest.raises(TracingError, match=r"shard_map: <lambda> is called while @<lambda> is traced"):
-        on(1, run)
 
 
 def test_ranks_with_other_functions_are_an_error():

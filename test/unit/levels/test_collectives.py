@@ -7,10 +7,10 @@ import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import RankError
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.semantics.errors import InterpreterError
 from tenon.semantics.numpy_types import Array
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld
 
 
 def program(rank: int | None, body: str, type: str = "tensor<4xf32>", grid: str = "2") -> str:

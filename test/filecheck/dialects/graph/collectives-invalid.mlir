@@ -245,3 +245,98 @@ func.func @f() {
   %i = graph.axis_index on @mesh axis = 0 : tensor<i64>
   func.return
 }
+
+// -----
+
+// A part of another shape.
+shard.grid @mesh(shape = 2)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: operand 0 is tensor<4x8xf32> in the region, expected tensor<2x8xf32>}}
+  %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[0], []]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<4x8xf32>):
+    graph.yield %p : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A dim that does not divide.
+shard.grid @mesh(shape = 3)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: dim 1 of operand 0 is 8, which 3 ranks do not share evenly}}
+  %s = graph.manual_computation on @mesh(%x) split [[[], [0]]] to [[[], [0]]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<4x2xf32>):
+    graph.yield %p : tensor<4x2xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A result that is split in another rank.
+shard.grid @mesh(shape = 2)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: result 0 is tensor<4x8xf32>, split in 1 dims}}
+  %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[0]]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<2x8xf32>):
+    graph.yield %p : tensor<2x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// An axis that the grid has not.
+shard.grid @mesh(shape = 2)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: axis 1 is out of range for a grid of rank 1}}
+  %s = graph.manual_computation on @mesh(%x) split [[[1], []]] to [[[0], []]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<2x8xf32>):
+    graph.yield %p : tensor<2x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// More splits than results.
+shard.grid @mesh(shape = 2)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: 1 results, the region has 1, and 2 are split}}
+  %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[0], []], [[]]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<2x8xf32>):
+    graph.yield %p : tensor<2x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A node.
+graph.tnode @n : tensor<4xf32>
+shard.grid @mesh(shape = 2)
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{graph.manual_computation: graph.read cannot stand in it}}
+  %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[0], []]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%p: tensor<2x8xf32>):
+    %n = graph.read @n : tensor<4xf32>
+    graph.yield %p : tensor<2x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// In the program of one rank.
+module attributes {tenon.rank = 0 : i64} {
+  shard.grid @mesh(shape = 2)
+  func.func @f(%x: tensor<4x8xf32>) {
+    // expected-error @below {{graph.manual_computation: the program is that of one rank already}}
+    %s = graph.manual_computation on @mesh(%x) split [[[0], []]] to [[[0], []]] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%p: tensor<2x8xf32>):
+      graph.yield %p : tensor<2x8xf32>
+    }
+    func.return
+  }
+}

@@ -40,3 +40,21 @@ func.func @uneven(%x: tensor<2xf32>, %y: tensor<1xf32>) {
   %h = graph.all_gather %y on @mesh axes = [0] dim = 0 channel = 2 : tensor<1xf32> -> tensor<3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @manual
+func.func @manual(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<2x8xf32>) {
+  // CHECK-NEXT: %s, %t = graph.manual_computation on @mesh(%x, %y) split {{\[\[\[0\], \[\]\], \[\[\]\]\]}} to {{\[\[\[\]\], \[\[\], \[1, 0\]\]\]}} {note} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<2x8xf32>) {
+  %s, %t = graph.manual_computation on @mesh(%x, %y) split [[[0], []], [[]]] to [[[]], [[], [1, 0]]] {note}
+      : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<2x8xf32>) {
+  // CHECK-NEXT: ^bb{{.*}}(%part: tensor<2x8xf32>, %{{.*}}: tensor<8xf32>):
+  ^bb0(%part: tensor<2x8xf32>, %all: tensor<8xf32>):
+    // CHECK-NEXT: graph.reduce
+    %own = graph.reduce add %part axes [0] : tensor<2x8xf32> -> tensor<8xf32>
+    // CHECK-NEXT: graph.all_reduce
+    %sum = graph.all_reduce add %own on @mesh axes = [0] channel = 1 : tensor<8xf32>
+    %few = graph.slice %part offsets [0, 0] sizes [2, 2] strides [1, 1] : tensor<2x8xf32>
+    // CHECK: graph.yield %sum, %few : tensor<8xf32>, tensor<2x2xf32>
+    graph.yield %sum, %few : tensor<8xf32>, tensor<2x2xf32>
+  }
+  func.return %s, %t : tensor<8xf32>, tensor<2x8xf32>
+}

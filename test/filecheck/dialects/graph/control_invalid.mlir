@@ -75,7 +75,7 @@ func.func @f(%c: tensor<i1>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'graph.yield' expects parent op to be one of 'graph.if', 'graph.while', 'graph.scan'}}
+  // expected-error @+1 {{graph.yield: ends a region of func.func, expected one of graph}}
   graph.yield %x : tensor<4xf32>
 }
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 import tenon
 from tenon import TenonError
-from tenon.runtime.collectives.local_world import local_worlds
+from tenon.semantics.ranks.local_world import local_worlds
 
 
 def test_a_rank_lies_row_major_on_its_mesh():

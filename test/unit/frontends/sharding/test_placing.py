@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import TenonError
-from tenon.runtime.collectives.local_world import local_worlds
+from tenon.semantics.ranks.local_world import local_worlds
 
 WHOLE = np.arange(7 * 9, dtype=np.float32).reshape(7, 9)
 

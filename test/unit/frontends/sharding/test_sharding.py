@@ -1,7 +1,7 @@
 import pytest
 import tenon
 from tenon import TenonError
-from tenon.runtime.collectives.local_world import local_worlds
+from tenon.semantics.ranks.local_world import local_worlds
 
 WORLDS = local_worlds(6)
 

@@ -9,9 +9,9 @@ from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld
 from tenon.semantics.numpy_types import Array
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.dialects.builtin import ModuleOp
 
 RANKS = 3

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...dialects.grids import group_of
 from ...errors import RankError
-from ...semantics.collectives import Collective
-from ...semantics.numpy_types import Array
+from ..collectives import Collective
+from ..numpy_types import Array
 from .local_state import State, Waiting
 from .meeting import Gift, Meeting, described
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import RankError
-from ...semantics.collectives import Collective, combined
-from ...semantics.numpy_types import Array
+from ..collectives import Collective, combined
+from ..numpy_types import Array
 
 
 @dataclass(frozen=True, slots=True)
