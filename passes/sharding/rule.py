@@ -22,6 +22,8 @@ class FactorKind(Enum):
     """Each rank computes its part of the result."""
     REDUCTION = auto()
     """Each rank computes a partial result, which are combined."""
+    EXCHANGED = auto()
+    """Each rank has its part of the result of what ranks exchange: split where the operand is."""
     WHOLE = auto()
     """It cannot be split."""
 
@@ -36,6 +38,7 @@ class Factor:
 
 PARALLEL = Factor()
 WHOLE = Factor(FactorKind.WHOLE)
+EXCHANGED = Factor(FactorKind.EXCHANGED)
 
 
 def reduction(kind: ReduceKind) -> Factor:

@@ -14,7 +14,7 @@ from ...dialects.graph import ReduceKind, ScatterKind
 from ...dialects.graph.index_map import LinearIndex
 from ...dialects.graph.types import shape_of, tensor_type_of
 from .reshapes import dim_groups
-from .rule import PARALLEL, WHOLE, Dims, Rule, RuleBuilder, reduction
+from .rule import EXCHANGED, PARALLEL, WHOLE, Dims, Rule, RuleBuilder, reduction
 from .starts import constant_start
 
 
@@ -223,19 +223,12 @@ def _dynamic_update(op: Operation) -> Rule:
     return b.rule([source, *starts, tuple(update)], [source], loose)
 
 
-def _along_axis(axis: Callable[[Operation], int], is_whole: bool) -> Callable[[Operation], Rule]:
-    def rule(op: Operation) -> Rule:
-        b = RuleBuilder()
-        count = len(extents(op.operands[0]))
-        dims = tuple(b.new(WHOLE if is_whole and dim == axis(op) else PARALLEL) for dim in range(count))
-        return b.rule([dims], [dims])
-
-    return rule
-
-
-def _axis(op: Operation) -> int:
-    assert isinstance(op, graph.CumulateOp | graph.SortOp | graph.ArgsortOp)
-    return op.axis.data
+def _ordering(op: Operation) -> Rule:
+    assert isinstance(op, graph.SortOp | graph.ArgsortOp)
+    b = RuleBuilder()
+    axis = op.axis.data
+    dims = tuple(b.new(EXCHANGED if dim == axis else PARALLEL) for dim in range(len(extents(op.source))))
+    return b.rule([dims], [dims])
 
 
 def _search_sorted(op: Operation) -> Rule:
@@ -281,9 +274,9 @@ RULES: dict[type[Operation], Callable[[Operation], Rule]] = {
     graph.ScatterOp: _scatter,
     graph.DynamicSliceOp: _dynamic_slice,
     graph.DynamicUpdateOp: _dynamic_update,
-    graph.CumulateOp: _along_axis(_axis, is_whole=False),
-    graph.SortOp: _along_axis(_axis, is_whole=True),
-    graph.ArgsortOp: _along_axis(_axis, is_whole=True),
+    graph.CumulateOp: _elementwise,
+    graph.SortOp: _ordering,
+    graph.ArgsortOp: _ordering,
     graph.SearchSortedOp: _search_sorted,
     graph.ThreefryOp: _threefry,
     graph.ReadOp: whole_rule,

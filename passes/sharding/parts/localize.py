@@ -15,6 +15,7 @@ from .contractions import contract
 from .cumulating import cumulate
 from .indexing import gather, scatter
 from .op_at_rank import OpAtRank, Partial
+from .ordering import order
 from .reshaping import reshape
 
 Localize = Callable[[OpAtRank], SSAValue | Partial]
@@ -50,5 +51,7 @@ LOCALIZE: dict[type[Operation], Localize] = {
     graph.DynamicSliceOp: dynamic_slice,
     graph.DynamicUpdateOp: dynamic_update,
     graph.CumulateOp: cumulate,
+    graph.SortOp: order,
+    graph.ArgsortOp: order,
 }
 """What computes a rank's part where that is not the op on its parts."""

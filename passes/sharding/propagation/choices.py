@@ -15,8 +15,10 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects import graph
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sharding import Mesh, Sharding
+from ..networks import network_of
 from ..reshard import local_elements, sent_between, sent_by_reduction
 from ..rule import Dims, FactorKind, Rule, split_by
 from ..rules import extents, points
@@ -79,6 +81,13 @@ class Chooser:
             for factor, axes in zip(dims, home.split, strict=True):
                 if factor is not None and axes and self.rule.factors[factor].kind is not FactorKind.WHOLE:
                     found[factor][axes] = None
+        if isinstance(self.op, graph.SortOp | graph.ArgsortOp):
+            # What splits the dim along which it sorts may split another one instead.
+            moved = self.rule.operands[0][self.op.axis.data]
+            assert moved is not None, "a sort along a dim of no factor"
+            for factor, each in enumerate(found):
+                if factor != moved and not each:
+                    each.update(found[moved])
         return [[*each, ()] for each in found]
 
     def _is_possible(self, axes: Sequence[Axes]) -> bool:
@@ -102,6 +111,7 @@ class Chooser:
         nbytes = 0.0
         for value, dims, home in zip(op.operands, rule.operands, self.homes, strict=True):
             nbytes += _nbytes(value) * sent_between(self.mesh, home, split_by(axes, dims), extents(value))
+        nbytes += self._merged(axes)
         count = self.mesh.count([axis for each in axes for axis in each])
         work = points(op) / count * BYTES_A_POINT
         if len(op.results) != 1:
@@ -116,6 +126,20 @@ class Chooser:
             later = 0.5 * _nbytes(result) * sent_between(self.mesh, target, hint, extents(result))
             found.append(Choice(axes, target, sent, sent + later + work))
         return found
+
+    def _merged(self, axes: tuple[Axes, ...]) -> float:
+        """Returns how many bytes a rank sends to sort along a dim that is split."""
+        op = self.op
+        if not isinstance(op, graph.SortOp | graph.ArgsortOp):
+            return 0.0
+        dims, shape = self.rule.operands[0], extents(op.source)
+        factor, extent = dims[op.axis.data], shape[op.axis.data]
+        if factor is None or not axes[factor] or not isinstance(extent, int):
+            return 0.0
+        count = self.mesh.count(axes[factor])
+        network = network_of(op, extent, count)
+        elements = local_elements(self.mesh, split_by(axes, dims), shape)
+        return network.sent(count) * elements * network.nbytes(element_type_of(op.source.type))
 
     def _finished(self, result: SSAValue, axes: Sequence[Axes], native: Sharding, target: Sharding) -> float:
         """Returns how many bytes a rank sends to combine partial results and bring them to their target."""

@@ -210,3 +210,24 @@ func.func @printed(%x: tensor<4xf32>) -> tensor<4xf32> {
   graph.print "x {0}"(%x) : tensor<4xf32>
   func.return %x : tensor<4xf32>
 }
+
+// -----
+
+// A sort along a dim that is split, of three elements here and two there: both have three for the merge, of which the
+// last one comes behind all.
+// CHECK-LABEL: func.func @sorted(%x: tensor<2xf32> {tenon.sharding = #shard<axisarray{{\[\[}}0]]>}) -> (tensor<2xf32> {tenon.sharding = #shard<axisarray{{\[\[}}0]]>})
+// CHECK-NEXT:    %0 = graph.constant dense<0x7fc00000> : tensor<f32>
+// CHECK-NEXT:    %1 = graph.broadcast %0 : tensor<f32> -> tensor<1xf32>
+// CHECK-NEXT:    %2 = graph.concat %x, %1 axis 0 : tensor<2xf32>, tensor<1xf32> -> tensor<3xf32>
+// CHECK-NEXT:    %3 = graph.sort %2 axis 0 : tensor<3xf32>
+// CHECK-NEXT:    %4 = graph.collective_permute %3 on @mesh axes = [0] pairs = {{\[\[}}0, 1], [1, 0]] channel = 1 : tensor<3xf32> -> tensor<3xf32>
+// CHECK-NEXT:    %5 = graph.concat %4, %3 axis 0 : tensor<3xf32>, tensor<3xf32> -> tensor<6xf32>
+// CHECK-NEXT:    %6 = graph.sort %5 axis 0 : tensor<6xf32>
+// CHECK-NEXT:    %7 = graph.slice %6 offsets [3] sizes [3] strides [1] : tensor<6xf32>
+// CHECK-NEXT:    %y = graph.slice %7 offsets [0] sizes [2] strides [1] : tensor<3xf32>
+// CHECK-NEXT:    func.return %y : tensor<2xf32>
+shard.grid @mesh(shape = 2) {axis_names = ["x"]}
+func.func @sorted(%x: tensor<5xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<5xf32> {
+  %y = graph.sort %x axis 0 : tensor<5xf32>
+  func.return %y : tensor<5xf32>
+}

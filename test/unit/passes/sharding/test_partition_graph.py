@@ -72,12 +72,12 @@ def test_a_value_that_nothing_annotates_is_whole():
 
 def test_an_op_that_is_split_where_it_must_be_whole_is_named_without_propagation_too():
     text = """shard.grid @mesh(shape = 2)
-    func.func @f(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<4xf32> {
-      %y = graph.sort %x axis 0 : tensor<4xf32>
-      func.return %y : tensor<4xf32>
+    func.func @f(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<4xi64> {
+      %y = graph.search_sorted left %x, %x : tensor<4xf32>, tensor<4xf32>
+      func.return %y : tensor<4xi64>
     }"""
     with pytest.raises(
-        TenonError, match=r"graph.sort: dim 0 of operand 0 is split over axes axis0 and must be"
+        TenonError, match=r"graph.search_sorted: dim 0 of operand 0 is split over axes axis0 and must be"
     ):
         run("partition-graph", text)
 
