@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from ..backends.reference.execute import run_module
 from ..backends.registry import REFERENCE
 from ..dialects import graph, sched
+from ..dialects.collective import Collective
 from ..dialects.dims.expressions import DimExpr
 from ..passes.sharding.manual import ops_over_mesh
+from ..runtime.collectives.agreement import SameCalls
 from ..runtime.executables.executable import CompiledFunction, Executable
 from ..runtime.executables.reference_executable import ReferenceExecutable
 from ..runtime.plan.entry_state import nodes_of, symbols_of
@@ -31,20 +34,24 @@ def interpreted(request: CompileRequest, keeper: Executable | None) -> tuple[Exe
     nodes = nodes_of(work.module, work.entry)
     work.run()
     callbacks, world = request.source.callbacks, request.source.world
+    collectives: list[Collective] = []
     for op in ops_over_mesh(work.module):
         if isinstance(op, graph.CallbackOp | sched.CallbackOp):
             function_called(op.callee.data, callbacks, describe(op))
         elif isinstance(op, graph.CollectiveOp | sched.CollectiveOp):
-            check_world([collective_of(op)], world)
+            collectives.append(collective_of(op))
+    check_world(collectives, world)
+    same = SameCalls(world, work.entry_name, collectives) if world is not None and collectives else None
     makers = work.stages()
     function = CompiledFunction(signature, REFERENCE, Stages(makers), symbols, [*makers][-1])
 
     def interpret(
         arrays: Sequence[Array], nodes: dict[str, Array], symbols: Mapping[str, int]
     ) -> Sequence[Array]:
-        return run_module(
-            work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks, world=world
-        )
+        with nullcontext() if same is None else same.call():
+            return run_module(
+                work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks, world=world
+            )
 
     def make(sizes: Sizes | None, keeper: Executable | None) -> Executable:
         assert keeper is None or isinstance(keeper, ReferenceExecutable), f"{keeper!r} is no interpreter"

@@ -24,8 +24,8 @@ class Collective:
     """
     What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
     one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
-    `where` is the place of the op, for errors, and `rank` the one whose program it is, where the module says
-    so; two that differ in these only are the same to the ranks.
+    `where` is the place of the op, for errors, `rank` the one whose program it is, and `program` a digest of
+    that of all ranks, where the module says so; two that differ in these only are the same to the ranks.
     """
 
     kind: str
@@ -38,6 +38,7 @@ class Collective:
     pairs: tuple[tuple[int, int], ...] = ()
     where: str = ""
     rank: int | None = None
+    program: str = ""
 
     @property
     def parts(self) -> tuple[int, ...]:
@@ -63,7 +64,7 @@ class Collective:
     @property
     def asked(self) -> Collective:
         """What is asked, without where and of whom: what all members must have alike."""
-        return replace(self, where="", rank=None)
+        return replace(self, where="", rank=None, program="")
 
     def __str__(self) -> str:
         reduction = "" if self.reduction is None else f" {self.reduction}"
@@ -93,7 +94,7 @@ class Collective:
 
     @property
     def text(self) -> str:
-        """How `sched` writes it, without `where` and `rank`."""
+        """How `sched` writes it, without `where`, `rank` and `program`."""
         words = [self.kind]
         if self.reduction is not None:
             words.append(self.reduction)

@@ -23,6 +23,7 @@ from ..dialects.graph import (
     ReduceScatterOp,
     ReducingOp,
     grid_extents,
+    program_around,
     rank_around,
 )
 from ..dialects.grids import member_of, part_extents, part_offset
@@ -45,7 +46,7 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
         return replace(collective_of(begun), where=location_text(op.location) or "")
     if isinstance(op, sched.CollectiveOp):
         where = location_text(op.location) or ""
-        return replace(op.collective.data, where=where, rank=rank_around(op))
+        return replace(op.collective.data, where=where, rank=rank_around(op), program=program_around(op))
     dim, concat_dim, pairs = None, None, ()
     match op:
         case AllGatherOp() | ReduceScatterOp():
@@ -67,6 +68,7 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
         pairs,
         location_text(op.location) or "",
         rank_around(op),
+        program_around(op),
     )
 
 

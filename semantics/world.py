@@ -52,12 +52,10 @@ class World(Protocol):
         """
         ...
 
-    def check_same(self, digest: bytes, what: str) -> None:
+    def begin_check(self, digest: bytes, what: str) -> Request:
         """
-        Blocks until all ranks have called it.
-
-        Raises:
-            RankError: the ranks have not the same digest of `what`; the error names those that differ.
+        Begins to compare what all ranks are about to do, without waiting for them. Its `wait` raises
+        RankError where the ranks have not the same digest of `what`; the error names those that differ.
         """
         ...
 
@@ -90,3 +88,18 @@ def check_world(collectives: Iterable[Collective], world: World | None) -> None:
                 f"{collective}: the program is that of rank {collective.rank}, this is rank {world.rank}",
                 location=collective.where or None,
             )
+
+
+def difference(differing: Sequence[int], whats: Sequence[str], before: str = "") -> RankError:
+    """
+    Returns the error of ranks that are not about to do what rank 0 is; `whats` are what all are about to do,
+    and `before` is what they have done before, if that is where they differ.
+    """
+    first, listed = differing[0], ", ".join(map(str, differing))
+    if whats[first] != whats[0]:
+        return RankError(
+            f"the ranks differ in what they do: rank {first} is at its {whats[first]}, and rank 0 at its "
+            f"{whats[0]}",
+            first,
+        )
+    return RankError(f"the ranks differ in {before or 'their'} {whats[0]}: {listed} from rank 0", first)

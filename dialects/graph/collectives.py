@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttr,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
+    StringAttr,
     SymbolRefAttr,
     TensorType,
     i32,
@@ -74,11 +75,15 @@ __all__ = [
     "ReduceScatterOp",
     "ReducingOp",
     "grid_extents",
+    "program_around",
     "rank_around",
 ]
 
 RANK = "tenon.rank"
 """The attribute of a module that says whose program it is."""
+
+PROGRAM = "tenon.program"
+"""The attribute of a module that has a digest of the program of all ranks that it is a part of."""
 
 
 def grid_extents(op: Operation, grid: str) -> tuple[int, ...]:
@@ -101,11 +106,21 @@ def grid_extents(op: Operation, grid: str) -> tuple[int, ...]:
 
 def rank_around(op: Operation) -> int | None:
     """Returns the rank whose program an op is in, None where its module is no rank's."""
+    rank = _said_around(op, RANK)
+    return cast("IntegerAttr[Any]", rank).value.data if isinstance(rank, IntegerAttr) else None
+
+
+def program_around(op: Operation) -> str:
+    """Returns the digest of the program of all ranks that an op is in, none where its module has none."""
+    program = _said_around(op, PROGRAM)
+    return program.data if isinstance(program, StringAttr) else ""
+
+
+def _said_around(op: Operation, name: str) -> Attribute | None:
     around = op.parent_op()
     while around is not None:
-        rank = around.attributes.get(RANK)
-        if isinstance(rank, IntegerAttr):
-            return cast("IntegerAttr[Any]", rank).value.data
+        if (found := around.attributes.get(name)) is not None:
+            return found
         around = around.parent_op()
     return None
 

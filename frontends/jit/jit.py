@@ -28,6 +28,7 @@ from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
 from ..sharding.annotations import annotate_arguments, mesh_of
 from ..sharding.program_digest import check_same_program
+from ..sharding.replicas import check_replicas
 from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
@@ -341,6 +342,9 @@ class Jitted(_HasPrograms):
         if not named:
             self._note_fast(found, signature, arguments)
         if signature.shardings:
+            mesh = mesh_of(signature.shardings, self.name)
+            assert mesh is not None, f"{self.name}: sharded arguments have no mesh"
+            check_replicas(mesh, self.name, leaves)
             leaves = [leaf.local if leaf.__class__ is ShardedArray else leaf for leaf in leaves]
         if not self.parameters.donated:
             return found.run(leaves)

@@ -20,6 +20,7 @@ from ..sharding.axis_scope import axis_scope, is_on_parts
 from ..sharding.mesh import Mesh
 from ..sharding.placing import shard
 from ..sharding.program_digest import check_same_program
+from ..sharding.replicas import check_replicas
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import PartitionSpec, Sharding, sharding
 from ..tracing.leaves import WEAK
@@ -88,6 +89,9 @@ class ShardMapped:
         leaves: list[Any] = []
         structure = flatten(arguments, leaves)
         specs = _spread(self._in_specs, arguments, "in_specs")
+        check_replicas(
+            self.mesh, self.local.name, [leaf for leaf in leaves if isinstance(leaf, ShardedArray)]
+        )
         parts = [self._part(leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
         result = self.local(*unflatten(structure, iter(parts)))
         found: list[Any] = []

@@ -16,6 +16,7 @@ from ..tracing.trace import TracedArray
 from .annotations import annotate
 from .boxes import Box
 from .exchange import exchanged
+from .replicas import check_replicas
 from .sharded_array import ShardedArray
 from .sharding import Sharding
 
@@ -43,6 +44,7 @@ def shard(array: Any, sharding: Sharding, /) -> Any:
         whole: Any = array.view(np.ndarray)
     else:
         whole = as_concrete(array).values
+        check_replicas(sharding.mesh, "shard", [whole])
     shape = tuple(whole.shape)
     sharding.check(shape, "shard")
     part = np.array(whole[sharding.box(shape)], dtype=whole.dtype.newbyteorder("="), order="C")
@@ -109,7 +111,7 @@ def reshard(array: Any, sharding: Sharding, /) -> Any:
     sharding.check(array.shape, "reshard")
     # Messages of other lengths are read as what was expected.
     asked = f"{array.aval} from {array.sharding} to {sharding}"
-    sharding.mesh.world.check_same(asked.encode(), "array that is gathered or resharded")
+    sharding.mesh.world.begin_check(asked.encode(), "array that is gathered or resharded").wait()
     part = exchanged(array.shape, array.sharding, sharding, array.local.values)
     return _placed(part, array.shape, sharding)
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ...dialects.graph.collectives import RANK
+from ...dialects.graph.collectives import PROGRAM, RANK
 from ...semantics.world import World
 
 
 def check_same_program(world: World, module: ModuleOp, name: str) -> None:
     """
-    Compares the programs of all ranks, before the first collective of one. Which rank it is of, and the lines
-    of the user's program, are no part of it.
+    Compares the programs of all ranks, before one is compiled, and notes in the module what it was, so that
+    its calls can be compared. Which rank it is of, and the lines of the user's program, are no part of it.
 
     Raises:
         RankError: ranks have other programs than rank 0.
     """
     rank = module.attributes.pop(RANK, None)
-    digest = sha256(str(module).encode()).digest()
+    digest = sha256(str(module).encode())
     if rank is not None:
         module.attributes[RANK] = rank
-    world.check_same(digest, f"program @{name}")
+    module.attributes[PROGRAM] = StringAttr(digest.hexdigest()[:16])
+    world.begin_check(digest.digest(), f"program @{name}").wait()

@@ -12,6 +12,9 @@ from typing import Any
 from ...errors import RankError
 from .rank_ends import RankEnds
 
+_TESTS = 20
+"""How often a rank looks before it lets others run, who may run for long where there are many."""
+
 _YIELDS = 200
 """How often a waiting rank only lets others run before it sleeps: short messages are there by then."""
 
@@ -21,7 +24,7 @@ _LOOK_SECONDS = 0.02
 """How often a rank that waits looks whether others have ended."""
 
 _TELL_SECONDS = 1.0
-"""After how long it tells them what it waits for."""
+"""After how long it tells those of its group what it waits for, which may have ended."""
 
 
 _REMEMBERED = 256
@@ -95,14 +98,22 @@ class MpiRequest:
             RankError: a rank that it needs has ended or waits for another collective, or the time is over.
         """
         owner = self.owner
-        if not self.test():
-            with owner.waiting():
-                self._wait()
+        try:
+            if not any(self.test() for _ in range(_TESTS)):
+                with owner.waiting():
+                    self._wait()
+        except RankError:
+            # That ranks run other programs is why MPI cannot put together what they send.
+            owner.finish_checks(self)
+            raise
         owner.forget(self)
-        if self._finish is not None:
-            self._finish()
-            self._finish = None
-        self._kept = None
+        self.finish()
+
+    def finish(self) -> None:
+        """Does what is left to do once all messages are there. Raises RankError of a check that fails."""
+        finish, self._finish, self._kept = self._finish, None, None
+        if finish is not None:
+            finish()
 
     def _wait(self) -> None:
         ends, began = self.owner.ends, time.monotonic()
@@ -118,10 +129,11 @@ class MpiRequest:
                 continue
             looked = now
             ends.look()
+            self.owner.finish_checks(self)
             self._check_others()
             if now - began > _TELL_SECONDS and not has_told:
                 has_told = True
-                ends.tell(self.number, self.what)
+                ends.tell(self.ranks, self.number, self.what)
             if now - began > self.owner.timeout_seconds:
                 ranks = ", ".join(map(str, self.ranks))
                 raise RankError(
@@ -157,6 +169,8 @@ class PendingRequests:
         self.timeout_seconds = timeout_seconds
         self._begun: deque[str] = deque(maxlen=_REMEMBERED)
         self._pending: list[MpiRequest] = []
+        self._checks: list[MpiRequest] = []
+        """What compares the ranks, and has not been waited for."""
         self._changed = threading.Condition()
         self._n_waiting = 0
         self._progress: threading.Thread | None = None
@@ -175,8 +189,23 @@ class PendingRequests:
         finally:
             self._n_waiting -= 1
 
+    def finish_checks(self, waiting: MpiRequest) -> None:
+        """
+        Finishes the checks whose messages are there, but that of `waiting`: what that waits for may never
+        come where ranks run different programs.
+
+        Raises:
+            RankError: ranks differ.
+        """
+        for check in tuple(self._checks):
+            if check is not waiting and check.test():
+                self._checks.remove(check)
+                check.finish()
+
     def forget(self, request: MpiRequest) -> None:
         """Takes a request that is done from those that are looked after."""
+        if request in self._checks:
+            self._checks.remove(request)
         with self._changed:
             if request in self._pending:
                 self._pending.remove(request)
@@ -188,12 +217,19 @@ class PendingRequests:
         handles: Sequence[Any],
         finish: Callable[[], None] | None,
         kept: object,
+        is_check: bool = False,
     ) -> MpiRequest:
-        """Returns a request that has begun; another thread lets MPI get on with it from now on."""
+        """
+        Returns a request that has begun. Another thread lets MPI get on with it from now on, unless it is a
+        check of what the ranks do.
+        """
         request = MpiRequest(self, self.ends.begun, what, ranks, handles, finish, kept)
         self._begun.append(what)
         self.ends.begun += 1
-        if handles:
+        if is_check:
+            # Its few bytes get on when something is waited for: nothing is computed with them.
+            self._checks.append(request)
+        elif handles:
             with self._changed:
                 self._pending.append(request)
                 self._changed.notify()

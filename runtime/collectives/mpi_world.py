@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -12,7 +12,8 @@ import numpy as np
 
 from ...dialects.collective import Collective
 from ...dialects.grids import group_of
-from ...errors import RankError, TenonError
+from ...errors import TenonError
+from ...semantics.world import difference
 from .mpi_collectives import begin_collective
 from .mpi_library import start_mpi
 from .mpi_request import MpiRequest, PendingRequests
@@ -21,6 +22,11 @@ from .rank_ends import RankEnds
 
 DEFAULT_TIMEOUT_SECONDS = 300.0
 """How long a rank waits for a collective: others may have more to do."""
+
+_DIGEST_NBYTES = 12
+
+_MOST_TEXT = 128
+"""The most bytes of what a rank says that it does."""
 
 
 class MpiWorld:
@@ -36,6 +42,8 @@ class MpiWorld:
         self.rank = self.ends.rank
         self.size = self.ends.size
         self.comm = mpi.COMM_WORLD.Dup()
+        # Of their own: where ranks differ in what they begin, these still meet.
+        self._checks, self._texts = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
         self.types = MpiTypes(mpi)
         self._groups: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Any, tuple[int, ...]]] = {}
         self.pending = PendingRequests(mpi, self.ends, timeout_seconds)
@@ -60,27 +68,34 @@ class MpiWorld:
         self.ends.history = crc32(alike, self.ends.history)
         return self.pending.added(what, ranks, handles, finish, (operand, result, kept))
 
-    def check_same(self, digest: bytes, what: str) -> None:
-        """
-        Compares what all ranks are about to do.
-
-        Raises:
-            RankError: ranks have another digest than rank 0, or do something else.
-        """
-        # Of one length, whatever the digests are. MPI may give ranks that have begun different collectives
-        # other numbers, and no error.
-        before = self.ends.history.to_bytes(4, "little")
-        own = np.frombuffer(sha256(digest).digest() + before, np.uint8)
+    def begin_check(self, digest: bytes, what: str) -> MpiRequest:
+        """See `World.begin_check`: of a few bytes of each rank, which meet apart from the collectives."""
+        mine = sha256(what.encode() + b"\0" + digest).digest()[:_DIGEST_NBYTES]
+        # MPI may give ranks that have begun different collectives other numbers, and no error.
+        own = np.frombuffer(mine + self.ends.history.to_bytes(4, "little"), np.uint8)
         found = np.empty((self.size, len(own)), np.uint8)
-        handle = self.comm.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
-        self.pending.added(f"the others' {what}", range(self.size), [handle], None, (own, found)).wait()
-        for part, differs in (
-            (found[:, : -len(before)], f"their {what}"),
-            (found[:, -len(before) :], f"the collectives that they have begun before the {what}"),
+        handle = self._checks.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
+        compare = partial(self._compare, found, what)
+        return self.pending.added(
+            f"the others' {what}", range(self.size), [handle], compare, (own, found), is_check=True
+        )
+
+    def _compare(self, found: Array, what: str) -> None:
+        """Raises RankError where ranks are about to do something else than rank 0, or have done so before."""
+        for part, before in (
+            (found[:, :_DIGEST_NBYTES], ""),
+            (found[:, _DIGEST_NBYTES:], "the collectives that they have begun before the"),
         ):
             if differing := np.flatnonzero((part != part[0]).any(axis=1)).tolist():
-                ranks = ", ".join(map(str, differing))
-                raise RankError(f"the ranks differ in {differs}: {ranks} from rank 0", differing[0])
+                raise difference(differing, self._said_by_all(what), before)
+
+    def _said_by_all(self, what: str) -> list[str]:
+        """Returns what each rank is about to do. All ranks that compare find the same, and ask."""
+        own = np.frombuffer(what.encode()[:_MOST_TEXT].ljust(_MOST_TEXT), np.uint8)
+        found = np.empty((self.size, _MOST_TEXT), np.uint8)
+        handle = self._texts.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
+        self.pending.added("what the others do", range(self.size), [handle], None, (own, found)).wait()
+        return [text.tobytes().decode(errors="replace").strip() for text in found]
 
     def _group(self, grid: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         """Returns the communicator of the ranks that differ along `axes` only, and these ranks."""

@@ -1,6 +1,6 @@
 """
-How ranks end: a rank that raises ends all, one that ends early tells the others how far it came, and that one
-is killed a witness on its machine says.
+How ranks end: a rank that raises ends all, one that ends early tells those that wait for it, and that one is
+killed a witness on its machine says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 _GOODBYE, _WAITING = 1, 2
-"""Tags of messages: how many collectives a rank has begun in all, and which; and for which one it waits."""
+"""Tags of messages: how many collectives a rank has begun in all; and for which one it waits."""
 
 _MOST_TEXT = 256
 """The most bytes of what a rank says that it waits for."""
@@ -52,8 +53,8 @@ class RankEnds:
         self.waiting: dict[int, tuple[int, str]] = {}
         """By rank, the number of the collective that it said it waits for, and what that is."""
         self.is_leaving = False
-        self._histories: dict[int, str] = {}
-        """By rank, `history` of those that have ended."""
+        self._told: set[int] = set()
+        """The ranks that know that this one leaves."""
         self._marks: mmap.mmap | None = None
         self._sent: list[tuple[Any, Any]] = []
         self._lock = threading.Lock()
@@ -81,25 +82,24 @@ class RankEnds:
                 text = np.empty(status.Get_count(self.mpi.BYTE), np.uint8)
                 self.comm.Recv([text, self.mpi.BYTE], source, status.Get_tag())
                 number = int(text[:8].view(np.int64)[0])
-                rest = text[8:].tobytes().decode(errors="replace")
                 if status.Get_tag() == _GOODBYE:
                     self.ended[source] = number
-                    self._histories[source] = rest
                 else:
-                    self.waiting[source] = number, rest
+                    self.waiting[source] = number, text[8:].tobytes().decode(errors="replace")
 
-    def tell(self, number: int, what: str) -> None:
-        """Tells all others for which collective this rank waits."""
-        self._send(_WAITING, number, what)
+    def tell(self, ranks: Iterable[int], number: int, what: str) -> None:
+        """Tells others for which collective this rank waits; one that has ended answers that it has."""
+        self._send(ranks, _WAITING, number, what)
 
-    def _send(self, tag: int, number: int, what: str = "") -> None:
+    def _send(self, ranks: Iterable[int], tag: int, number: int, what: str = "") -> None:
         text = np.array([number], np.int64).tobytes() + what.encode()[:_MOST_TEXT]
         message = np.frombuffer(text, np.uint8)
         with self._lock:
             self._sent = [(request, kept) for request, kept in self._sent if not request.Test()]
-            for other in range(self.size):
+            for other in ranks:
                 if other != self.rank:
-                    self._sent.append((self.comm.Isend([message, self.mpi.BYTE], other, tag), message))
+                    # Done once it is received: MPI must not end with messages under way.
+                    self._sent.append((self.comm.Issend([message, self.mpi.BYTE], other, tag), message))
 
     def _raised(
         self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None
@@ -111,27 +111,42 @@ class RankEnds:
         self.abort(f"rank {self.rank} ended all ranks: {kind.__name__}: {text}")
 
     def _leave(self) -> None:
-        """Says goodbye and waits until all have: MPI is ended by all together."""
+        """
+        Waits until all leave: MPI is ended by all together. Those that say meanwhile that they wait for this
+        rank are told that it has ended.
+        """
         if self.mpi.Is_finalized():
             return
         self.is_leaving = True
         self._mark()
         sys.stdout.flush()
-        history = str(self.history)
-        self._send(_GOODBYE, self.begun, history)
-        while len(self.ended) < self.size - 1 or self._sent:
-            self.look()
+        own = np.array([self.begun, self.history], np.int64)
+        found = np.empty((self.size, 2), np.int64)
+        self._answer_until(self.comm.Iallgather([own, self.mpi.INT64_T], [found, self.mpi.INT64_T]))
+        while self._sent:
             self._sent = [(request, kept) for request, kept in self._sent if not request.Test()]
-            time.sleep(_POLL_SECONDS)
-        differing = [rank for rank, number in sorted(self.ended.items()) if number == self.begun]
-        differing = [rank for rank in differing if self._histories[rank] != history]
-        if differing:
+            self._answer()
+        self._answer_until(self.comm.Ibarrier())
+        is_other = (found[:, 0] == self.begun) & (found[:, 1] != self.history)
+        if differing := np.flatnonzero(is_other).tolist():
             # MPI gave them some numbers, which may have been used.
             self.abort(
                 f"rank {self.rank} has begun other collectives than ranks {', '.join(map(str, differing))}: "
                 "what they gave is wrong"
             )
         self.mpi.Finalize()
+
+    def _answer_until(self, request: Any) -> None:
+        while not request.Test():
+            self._answer()
+
+    def _answer(self) -> None:
+        """Tells those that wait for this rank that it leaves, and lets some time pass."""
+        self.look()
+        asking = self.waiting.keys() - self._told
+        self._send(asking, _GOODBYE, self.begun)
+        self._told |= asking
+        time.sleep(_POLL_SECONDS)
 
     def _start_witness(self) -> None:
         """Has the first rank of each machine start what notices that a rank there is killed."""

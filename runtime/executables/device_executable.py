@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from ...semantics.world import World
 from ..memory.segments import aligned, offsets_of
 from ..memory.slab_pool import Slab, SlabPool, slab_pool_of
 from ..plan.argument_kinds import check_kind
-from ..plan.host_calls import is_called_back
+from ..plan.host_calls import is_called_back, same_calls
 from ..plan.program_plan import BufferKind, Launch, ProgramPlan
 from ..plan.signature import Array, ArrayType
 from ..plan.stages import Stages
@@ -79,6 +79,9 @@ class DeviceExecutable(Executable):
                 "not (hint: tenon.open_platform, Context.link)"
             )
         self._pool = slab_pool_of(backend.driver)
+        same = same_calls(self.name, plan.host_calls, world)
+        self._call: Callable[[], AbstractContextManager[None]] = nullcontext if same is None else same.call
+        """What each call runs in."""
         self.program = plan = plan.linked(callbacks or {}, self._pool.lock, world)
         self._taken = plan.taken_arguments
         """The arguments in whose memory results are computed, by result."""
@@ -121,7 +124,8 @@ class DeviceExecutable(Executable):
             else:
                 self._bound.append(self._direct)
                 self._direct.add_frame(self._locations_of_first_call)
-                if not self._takes_out:
+                # Calls of programs with collectives are compared with those of the other ranks first.
+                if not self._takes_out and same is None:
                     self.direct_call = self._donate_directly if self._taken else self._direct.call
                     if not self._taken and isinstance(self._direct, CallProgram):
                         self.call_program = self._direct
@@ -280,7 +284,7 @@ class DeviceExecutable(Executable):
             results = self._give(arrays, targets)
         else:
             results = self.signature.empty_results() if targets is None else targets
-        with span(self.name, Category.ROUTINE, self._track):
+        with span(self.name, Category.ROUTINE, self._track), self._call():
             if self._direct is not None and active() is None:
                 self._run_directly(self._direct, arrays, results)
             else:
@@ -301,7 +305,8 @@ class DeviceExecutable(Executable):
         arguments = placed.arguments(given)
         results = placed.results(arguments)
         turn = self._turn if self.program.host_calls else nullcontext()
-        with self._running, turn, span(self.name, Category.ROUTINE, self._track), self._pool.lock:
+        routine = span(self.name, Category.ROUTINE, self._track)
+        with self._running, turn, routine, self._call(), self._pool.lock:
             self._check_open()
             self.nodes.check_written(self.program.reads)
             placed.run(arguments, results, values)

@@ -18,6 +18,7 @@ from ...backends.steps import HostFunction, HostStep, Step
 from ...dialects.collective import Collective
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.world import World, check_world
+from ..collectives.agreement import SameCalls
 from ..collectives.pending import PendingCollectives
 from ..device_lock import DeviceLock
 from .signature import Array, ArrayType
@@ -89,6 +90,12 @@ def check_callbacks(calls: Sequence[HostCall], functions: HostFunctions) -> None
 def check_collectives(calls: Sequence[HostCall], world: World | None) -> None:
     """Raises `RankError` where a program has collectives and not the world that they are for."""
     check_world([call.collective for call in calls if call.collective is not None], world)
+
+
+def same_calls(name: str, calls: Sequence[HostCall], world: World | None) -> SameCalls | None:
+    """Returns what compares calls of a program with those of the other ranks, None where it sends nothing."""
+    begun = [call.collective for call in calls if call.collective is not None and not call.awaits]
+    return SameCalls(world, name, begun) if begun and world is not None else None
 
 
 def linked_steps(

@@ -10,6 +10,7 @@ from ...dialects.grids import group_of
 from ...errors import RankError
 from ..collectives import Collective
 from ..numpy_types import Array
+from ..world import difference
 from .local_state import State, Waiting
 from .meeting import Gift, Meeting, described
 
@@ -34,6 +35,28 @@ class _Request:
             )
             if meeting.error is not None:
                 raise RankError(meeting.error.message, meeting.error.rank)
+
+
+@dataclass(slots=True)
+class _Check:
+    state: State
+    rank: int
+    digests: dict[int, tuple[bytes, str]]
+
+    def wait(self) -> None:
+        state, digests = self.state, self.digests
+        with state.changed:
+            state.wait(
+                self.rank,
+                Waiting(
+                    lambda: len(digests) == state.size,
+                    lambda: [rank for rank in range(state.size) if rank not in digests],
+                    f"the others' {digests[self.rank][1]}",
+                ),
+            )
+            differing = [rank for rank in range(state.size) if digests[rank] != digests[0]]
+        if differing:
+            raise difference(differing, [digests[rank][1] for rank in range(state.size)])
 
 
 class LocalWorld:
@@ -67,27 +90,17 @@ class LocalWorld:
             state.changed.notify_all()
         return _Request(state, self.rank, collective, meeting)
 
-    def check_same(self, digest: bytes, what: str) -> None:
-        """See `World.check_same`."""
+    def begin_check(self, digest: bytes, what: str) -> _Check:
+        """See `World.begin_check`."""
         state = self._state
         with state.changed:
             number = self._counts["digests"] = self._counts["digests"] + 1
             digests = state.digests.setdefault(number, {})
             digests[self.rank] = digest, what
+            if len(digests) == state.size:
+                del state.digests[number]
             state.changed.notify_all()
-            state.wait(
-                self.rank,
-                Waiting(
-                    lambda: len(digests) == state.size,
-                    lambda: [rank for rank in range(state.size) if rank not in digests],
-                    f"the others' {what}",
-                ),
-            )
-            state.digests.pop(number, None)
-            others = [rank for rank in range(state.size) if digests[rank] != digests[0]]
-        if others:
-            listed = ", ".join(map(str, others))
-            raise RankError(f"the ranks differ in their {what}: {listed} from rank 0", others[0])
+        return _Check(state, self.rank, digests)
 
     def end(self, reason: str = "has ended") -> None:
         """Tells the others that this rank begins nothing more: those that wait for it get an error."""

@@ -118,7 +118,7 @@ def test_ranks_that_wait_in_a_circle_are_found():
 
 def test_ranks_that_compare_programs_while_others_exchange_are_found():
     with pytest.raises(RankError, match="rank 1 waits for the others' program"):
-        run_ranks([total, lambda world: world.check_same(b"", "program")])
+        run_ranks([total, lambda world: world.begin_check(b"", "program").wait()])
 
 
 def test_many_ranks_meet_many_times():

@@ -207,14 +207,28 @@ def case_large_arrays(world: World) -> None:
 
 
 def case_digests_that_agree(world: World) -> None:
-    world.check_same(b"program", "program")
-    world.check_same(b"another", "program")
+    world.begin_check(b"program", "program").wait()
+    world.begin_check(b"another", "program").wait()
 
 
 def case_digests_that_differ(world: World) -> None:
     digest = b"other" if world.rank == 1 else b"program"
     with pytest.raises(RankError, match="the ranks differ in their program: 1 from rank 0"):
-        world.check_same(digest, "program")
+        world.begin_check(digest, "program").wait()
+
+
+def case_checks_that_are_waited_for_later(world: World) -> None:
+    """Collectives run meanwhile."""
+    first, second = (world.begin_check(what, "program") for what in (b"program", b"another"))
+    check(world, line(world, "all_reduce", reduction="add"), lambda rank: drawn(rank, (4,)), (4,))
+    second.wait()
+    first.wait()
+
+
+def case_what_the_ranks_do_differs(world: World) -> None:
+    what = "program @g" if world.rank == 1 else "program @f"
+    with pytest.raises(RankError, match="rank 1 is at its program @g, and rank 0 at its program @f"):
+        world.begin_check(b"the same", what).wait()
 
 
 CASES: dict[str, Case] = {

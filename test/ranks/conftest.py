@@ -1,6 +1,7 @@
 """Runs programs on several ranks, with the MPI of this environment."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,11 +20,19 @@ IS_OPEN_MPI = (BIN / "ompi_info").exists()
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed on all its ranks, its exit status, and how long it took."""
+    """What a program printed on all its ranks, its exit status, and when it ended."""
 
     text: str
     status: int
-    seconds: float
+    ended: float
+    """When, on the clock of all processes."""
+
+    @property
+    def seconds_of_fault(self) -> float:
+        """How long it took from where the last rank has said that it begins: starting takes its own time."""
+        begins = [float(text) for text in re.findall(r"begins (\S+)", self.text)]
+        assert begins, self.text
+        return self.ended - max(begins)
 
     @property
     def says(self) -> list[str]:
@@ -51,7 +60,6 @@ def mpiexec() -> Run:
             **variables,
         }
         path = PROGRAMS / program
-        start = time.monotonic()
         done = subprocess.run(
             [*launch, sys.executable, str(path), *map(str, arguments)],
             env=environment,
@@ -61,7 +69,7 @@ def mpiexec() -> Run:
             timeout=MOST_SECONDS,
             check=False,
         )
-        return Ran(done.stdout, done.returncode, time.monotonic() - start)
+        return Ran(done.stdout, done.returncode, time.monotonic())
 
     return run
 

@@ -25,7 +25,12 @@ def reduce(channel):
     world.begin(collective(channel), x, result).wait()
 
 
+def begins():
+    print("begins", time.monotonic(), flush=True)
+
+
 reduce(1)
+begins()
 match what:
     case "raises":
         if is_last:
@@ -41,18 +46,51 @@ match what:
             sys.exit(0)
         reduce(2)
     case "differs":
-        world.check_same(bytes([is_last]) * 32, "program @f")
+        world.begin_check(bytes([is_last]) * 32, "program @f").wait()
     case "other":
         reduce(3 if is_last else 2)
         reduce(4)
-        world.check_same(bytes(32), "program @f") if is_last else reduce(5)
+        world.begin_check(bytes(32), "program @f").wait() if is_last else reduce(5)
     case "order":
         for channel in (2, 3) if is_last else (3, 2):
             reduce(channel)
     case "order seen":
         for channel in (2, 3) if is_last else (3, 2):
             reduce(channel)
-        world.check_same(bytes(32), "program @f")
+        world.begin_check(bytes(32), "program @f").wait()
+    case "called":
+        mesh = tenon.Mesh((world.size,), ("x",))
+        part = tenon.shard(np.ones(6, np.float32), tenon.sharding(mesh, "x"))
+
+        @tenon.jit
+        def first(x):
+            return x.sum()
+
+        @tenon.jit
+        def second(x):
+            return (2 * x).sum()
+
+        first(part), second(part)
+        begins()
+        for number in range(3):
+            for function in (second, first) if is_last and number == 2 else (first, second):
+                found = float(function(part).local)
+                assert found == (6 if function is first else 12)
+    case "written":
+        other = "exp" if is_last else "neg"
+        text = f"""
+          builtin.module attributes {{tenon.rank = {world.rank} : i64}} {{
+            shard.grid @mesh(shape = {world.size})
+            func.func @{other}(%x: tensor<4xf32>) -> tensor<4xf32> {{
+              %e = graph.{other} %x : tensor<4xf32>
+              %y = graph.all_reduce add %e on @mesh axes = [0] channel = 1 : tensor<4xf32>
+              func.return %y : tensor<4xf32>
+            }}
+          }}
+        """
+        executable = tenon.compile(text, world=world)
+        begins()
+        executable(x)
     case "waits":
         if is_last:
             time.sleep(30)

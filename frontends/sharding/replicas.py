@@ -1,0 +1,62 @@
+"""Whether ranks that have the same part of an array have the same bytes of it, in a checking mode."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from ...dialects.collective import Collective
+from ...errors import RankError
+from ..arrays.concrete import as_concrete
+from .exchange import CHANNEL
+from .mesh import Mesh
+from .sharded_array import ShardedArray
+
+CHECK_RANKS = "TENON_CHECK_RANKS"
+"""The environment variable that turns the checks on."""
+
+_DIGEST_NBYTES = 16
+
+
+def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any]) -> None:
+    """
+    Compares arrays between ranks, where the environment asks for it: those that are not sharded are the same
+    on all, and of a sharded one the parts that several ranks have. All ranks call it with as many.
+
+    Raises:
+        RankError: ranks have other bytes than the first that has the same part.
+    """
+    if os.environ.get(CHECK_RANKS, "0") in ("", "0") or not arrays:
+        return
+    world = mesh.world
+    world.begin_check(b"", f"arguments of {who}").wait()
+    own = np.frombuffer(b"".join(map(_digest, arrays)), np.uint8).reshape(1, -1)
+    found = np.empty((mesh.size, own.shape[1]), np.uint8)
+    asked = Collective("all_gather", CHANNEL, mesh.shape, tuple(range(len(mesh.shape))), dim=0)
+    world.begin(asked, own, found).wait()
+    for number, array in enumerate(arrays):
+        first: dict[tuple[tuple[int, int], ...], int] = {}
+        part = found[:, number * _DIGEST_NBYTES : (number + 1) * _DIGEST_NBYTES]
+        for rank in range(mesh.size):
+            place: tuple[tuple[int, int], ...] = ()
+            if isinstance(array, ShardedArray):
+                box = array.sharding.box(array.shape, rank)
+                place = tuple((each.start, each.stop) for each in box)
+            other = first.setdefault(place, rank)
+            if (part[rank] != part[other]).any():
+                what = "part of a sharded array" if isinstance(array, ShardedArray) else "array on all ranks"
+                raise RankError(
+                    f"{who}: argument {number} is the same {what}, and rank {rank} has another one than rank "
+                    f"{other}",
+                    rank,
+                )
+
+
+def _digest(array: Any) -> bytes:
+    values = array.local.values if isinstance(array, ShardedArray) else as_concrete(array).values
+    text = f"{values.dtype} {values.shape}".encode()
+    return sha256(text + np.ascontiguousarray(values).tobytes()).digest()[:_DIGEST_NBYTES]
