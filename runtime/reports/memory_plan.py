@@ -22,6 +22,7 @@ from ..plan.program_plan import BufferKind, BufferPlan, ProgramPlan
 from ..timeline.text import control_text
 from ..timeline.text_table import text_table
 from .memory_picture import save_picture
+from .planned_exchange import PlannedExchange, exchanges_of
 from .planned_memory import PlannedBuffer, PlannedPool, reach_of
 
 _IN_POOL = {
@@ -46,7 +47,8 @@ _LIVE_WHILE_USED = (BufferKind.TEMPORARY, BufferKind.RESULT)
 class MemoryPlan:
     """
     The memory of one program. `steps` say what runs; `peak_nbytes` is the most that its temporaries hold at
-    one step and `unshared_nbytes` what they would take if none shared memory.
+    one step and `unshared_nbytes` what they would take if none shared memory. `exchanges` are what a program
+    of one rank sends to the others.
     """
 
     name: str
@@ -56,6 +58,7 @@ class MemoryPlan:
     temporary_nbytes: int
     peak_nbytes: int
     unshared_nbytes: int
+    exchanges: tuple[PlannedExchange, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -97,6 +100,11 @@ class MemoryPlan:
         if self.buffers:
             header = ("buffer", "name", "kind", "place", "bytes", "steps", "shares with")
             lines += ["", *text_table(header, "><<<><<", [_cells(buffer) for buffer in self.buffers])]
+        if self.exchanges:
+            sent = sum(exchange.sent_nbytes for exchange in self.exchanges)
+            lines += ["", f"sent to other ranks: {_count(sent, 'byte')}, if each runs once"]
+            header = ("channel", "collective", "sends", "of", "to", "steps", "joined", "for")
+            lines += text_table(header, "><><<<><", [_exchange_cells(each) for each in self.exchanges])
         if self.steps:
             lines += ["", *text_table(("step", "runs"), "><", [*map(_step_cells, enumerate(self.steps))])]
         return "\n".join(lines) + "\n"
@@ -139,6 +147,7 @@ def memory_plan_of(
         plan.temporary_nbytes,
         _peak_nbytes(temporaries, end),
         sum(b.nbytes for b in temporaries),
+        exchanges_of(plan),
     )
 
 
@@ -228,6 +237,19 @@ def _cells(buffer: PlannedBuffer) -> tuple[str, ...]:
         str(buffer.nbytes),
         "-" if buffer.first_step is None else f"{buffer.first_step}-{buffer.last_step}",
         _number_list(buffer.shares_with),
+    )
+
+
+def _exchange_cells(exchange: PlannedExchange) -> tuple[str, ...]:
+    return (
+        str(exchange.channel),
+        exchange.name,
+        str(exchange.sent_nbytes),
+        _number_list(exchange.reads),
+        _number_list(exchange.writes),
+        f"{exchange.first_step}-{exchange.last_step}",
+        str(exchange.joined_nbytes),
+        exchange.where or "-",
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 import tenon
 from tenon.backends.interface import Backend, DirectCalls
 from tenon.errors import RankError
+from tenon.runtime.reports.memory_plan import MemoryPlan
 from tenon.semantics.numpy_types import DTYPES_BY_NAME, Array
 from tenon.semantics.ranks.local_ranks import run_ranks
 from tenon.semantics.ranks.local_world import LocalWorld
@@ -275,6 +276,47 @@ def test_what_is_exchanged_is_not_copied_where_programs_work_in_the_callers_arra
             assert seen[-1] == (array.ctypes.data, out.ctypes.data)
 
     run_ranks([rank])
+
+
+def test_memory_plans_say_what_is_sent_and_which_buffers_it_takes(device: Backend):
+    body = """
+      %e = graph.exp %x : tensor<4xf32>
+      %n = graph.neg %x : tensor<4xf32>
+      %s = graph.all_reduce add %e on @mesh axes = [0] channel = 1 {bundle = 1 : i64} : tensor<4xf32>
+      %r = graph.all_reduce add %n on @mesh axes = [0] channel = 2 {bundle = 1 : i64} : tensor<4xf32>
+      %u = graph.add %s, %r : tensor<4xf32>
+      %y = graph.all_gather %u on @mesh axes = [0] dim = 0 channel = 3 : tensor<4xf32> -> tensor<8xf32>
+    """
+
+    def rank(world: LocalWorld) -> MemoryPlan:
+        text = program(world.rank, body, result="tensor<8xf32>")
+        with tenon.compile(text, backend=device, world=world) as executable:
+            executable(np.ones(4, np.float32))
+            return executable.memory_plan()
+
+    plan, _ = run_ranks([rank, rank])
+    both, gathered = plan.exchanges
+    # A sum over two ranks sends as much as it is of; both that are sent as one are copied for it, and back.
+    assert (both.name, both.sent_nbytes, both.joined_nbytes) == ("all_reduce add", 32, 64)
+    assert (gathered.name, gathered.sent_nbytes, gathered.joined_nbytes) == ("all_gather", 16, 0)
+    assert len(both.reads) == len(both.writes) == 2 and len(gathered.writes) == 1
+    for exchange in plan.exchanges:
+        for number in (*exchange.reads, *exchange.writes):
+            buffer = plan.buffers[number]
+            assert buffer.is_live(exchange.first_step) and buffer.is_live(exchange.last_step)
+    assert "sent to other ranks: 48 bytes" in str(plan) and gathered.where == "<string>:12:12"
+
+
+def test_programs_that_send_nothing_have_no_exchanges_in_their_plan(device: Backend):
+    text = """
+      func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %y = graph.neg %x : tensor<4xf32>
+        func.return %y : tensor<4xf32>
+      }
+    """
+    with tenon.compile(text, backend=device) as executable:
+        assert executable.memory_plan().exchanges == ()
+        assert "sent" not in str(executable.memory_plan())
 
 
 def test_kept_programs_have_their_collectives(

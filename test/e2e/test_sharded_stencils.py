@@ -12,7 +12,7 @@ from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.host.split_halos import SplitHalosPass
-from tenon.runtime.collectives.local_world import LocalWorld
+from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 

@@ -12,8 +12,8 @@ from tenon.backends.opencl import backend
 from tenon.backends.opencl.pools import OpenCLMemory
 from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.errors import DeviceError, DeviceLostError
-from tenon.runtime.collectives.local_ranks import run_ranks
-from tenon.runtime.collectives.local_world import LocalWorld
+from tenon.semantics.ranks.local_ranks import run_ranks
+from tenon.semantics.ranks.local_world import LocalWorld
 from tenon.test.unit.backends.opencl.error_records import error_record
 
 cl = pytest.importorskip("pyopencl")
