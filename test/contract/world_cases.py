@@ -6,6 +6,7 @@ What every world must do, each case a function that all ranks call with their wo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -204,6 +205,24 @@ def case_several_at_once(world: World) -> None:
 def case_large_arrays(world: World) -> None:
     shape = (1 << 18,)
     check(world, line(world, "all_reduce", reduction="add"), lambda rank: drawn(rank, shape), shape)
+
+
+def case_sums_keep_to_their_bound(world: World) -> None:
+    """In any order, p - 1 roundings of the sum of the magnitudes: docs/accuracy.md."""
+    for dtype in (np.float16, np.float32, np.float64):
+        arrays = [
+            (np.random.default_rng((8, rank)).standard_normal(257) * 10.0 ** (rank % 3)).astype(dtype)
+            for rank in range(world.size)
+        ]
+        asked = line(world, "all_reduce", reduction="add")
+        request, result = begun(world, asked, arrays[world.rank], (257,))
+        request.wait()
+        roundings = (world.size - 1) * float(np.finfo(dtype).eps) / 2
+        for place, found in enumerate(result.tolist()):
+            terms = [float(array[place]) for array in arrays]
+            # What is exact is rounded to f64 once more.
+            most = roundings * math.fsum(map(abs, terms)) * (1 + roundings) + abs(found) * 2.0**-53
+            assert abs(found - math.fsum(terms)) <= most, (dtype, place)
 
 
 def case_digests_that_agree(world: World) -> None:
