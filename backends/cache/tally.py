@@ -26,7 +26,7 @@ class Tally:
         self.path = path
 
     def add(self, nbytes: int) -> int | None:
-        """Notes that so many bytes were written, and returns how many there are; None if nobody has looked."""
+        """Notes what was written, and returns how many bytes there are; None if nobody has looked yet."""
         try:
             descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND)
         except FileNotFoundError:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeGuard
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -41,7 +43,26 @@ def items_of(program: sched.ProgramOp) -> list[Item]:
 
 def items_in(block: Block) -> list[Item]:
     """Returns the items of a block in their order, without those in regions of others."""
-    return [op for op in block.ops if isinstance(op, sched.ITEMS)]
+    return [op for op in block.ops if is_item(op)]
+
+
+def items_between(first: Item, last: Item) -> Iterator[Item]:
+    """Yields the items after one up to another of its block, which is not before it and not yielded."""
+    op = first.next_op
+    while op is not last:
+        assert op is not None, "items of two blocks"
+        if is_item(op):
+            yield op
+        op = op.next_op
+
+
+def is_item(op: Operation) -> TypeGuard[Item]:
+    return _is_item_kind(type(op))
+
+
+@cache
+def _is_item_kind(kind: type[Operation]) -> bool:
+    return issubclass(kind, sched.ITEMS)
 
 
 def all_items(block: Block) -> Iterator[Item]:

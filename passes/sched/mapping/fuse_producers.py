@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
@@ -96,12 +96,15 @@ class _Fuser:
         """What was found and made of kernels, for other launches of the same."""
         self.obstacles: dict[sched.LaunchOp, Obstacle] = {}
         """What kept the launches of a block apart from what reads their result."""
+        self.order: dict[Operation, int] = {}
+        """The place of each launch among those of the block; of one that is fused, that of its consumer."""
         self.names = KernelNames(module)
         self.base_names: dict[sched.KernelOp, str] = {}
         """What a fused kernel is named after: the kernel of the last launch that it takes the place of."""
 
     def fuse_block(self, block: Block) -> None:
         launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
+        self.order = {launch: number for number, launch in enumerate(launches)}
         # The last first: what it reads may be blocks of what another one computes as a whole.
         for consumer in reversed(launches):
             while consumer.parent is not None and (fused := self._fuse_into(consumer)) is not None:
@@ -121,7 +124,7 @@ class _Fuser:
         """Fuses a launch with those that fill a buffer for it; returns the launch of all, if it can."""
         if kernel_name(consumer) not in self.kernels:
             return None
-        for handover in handovers(consumer, self.kernels, self.accesses):
+        for handover in handovers(consumer, self.kernels, self.accesses, self.order):
             obstacle = obstacle_of(handover)
             if obstacle is None:
                 key = _key(handover)
@@ -186,6 +189,7 @@ class _Fuser:
         block = consumer.parent
         assert block is not None, "a launch that stands nowhere"
         block.insert_op_before(new, consumer)
+        self.order[new] = self.order[consumer]
         for launch in launches:
             launch.detach()
             launch.erase()

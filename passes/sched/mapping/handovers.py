@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.dialects import memref
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import sched
-from ....dialects.modules.hazards import accessed_buffers, base_of, items_in
+from ....dialects.modules.hazards import accessed_buffers, base_of, items_between
 from ....dialects.modules.kernel_access import KernelAccess
 from ....dialects.sched import Role
 from ...indices.analysis import IndexAnalysis
@@ -33,7 +34,7 @@ def kernel_name(launch: sched.LaunchOp) -> str:
 class Handover:
     """
     A temporary that launches of a block, the producers, store for another one, the consumer; `kernels` and
-    `accesses` are those of the program by name.
+    `accesses` are those of the program by name, `order` is as `handovers` takes it.
     """
 
     buffer: SSAValue
@@ -41,6 +42,7 @@ class Handover:
     consumer: sched.LaunchOp
     kernels: Mapping[str, sched.KernelOp]
     accesses: Mapping[str, KernelAccess]
+    order: Mapping[Operation, int]
 
     @property
     def launches(self) -> tuple[sched.LaunchOp, ...]:
@@ -58,9 +60,15 @@ class Handover:
 
 
 def handovers(
-    consumer: sched.LaunchOp, kernels: Mapping[str, sched.KernelOp], accesses: Mapping[str, KernelAccess]
+    consumer: sched.LaunchOp,
+    kernels: Mapping[str, sched.KernelOp],
+    accesses: Mapping[str, KernelAccess],
+    order: Mapping[Operation, int],
 ) -> Iterator[Handover]:
-    """Yields what other launches of its block store for a launch, in the order of its arguments."""
+    """
+    Yields what other launches of its block store for a launch, in the order of its arguments. `order` has a
+    number for each launch of the block, greater than those of the launches before it.
+    """
     block = consumer.parent
     assert block is not None, "a launch that stands nowhere"
     reads, _ = accessed_buffers(consumer, accesses)
@@ -72,10 +80,9 @@ def handovers(
         launches = [op for op in users if isinstance(op, sched.LaunchOp) and op.parent is block]
         producers = [launch for launch in launches if launch is not consumer]
         if len(producers) > 1:
-            order = {item: number for number, item in enumerate(items_in(block))}
             producers.sort(key=order.__getitem__)
         if producers:
-            yield Handover(buffer, tuple(producers), consumer, kernels, accesses)
+            yield Handover(buffer, tuple(producers), consumer, kernels, accesses, order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,8 @@ def _many_accesses(it: Handover) -> str | None:
 
 
 def _order(it: Handover) -> str | None:
-    return "a kernel stores it after it is read" if it.consumer.is_before_in_block(it.producers[-1]) else None
+    is_late = it.order[it.consumer] < it.order[it.producers[-1]]
+    return "a kernel stores it after it is read" if is_late else None
 
 
 def _unknown_kernel(it: Handover) -> str | None:
@@ -134,8 +142,7 @@ def _hazard(it: Handover) -> str | None:
     inputs = [it.buffer]
     for launch in it.producers:
         inputs.extend(accessed_buffers(launch, it.accesses)[0])
-    items = items_in(it.block)
-    for item in items[items.index(it.producers[0]) : items.index(it.consumer) + 1]:
+    for item in chain(items_between(it.producers[0], it.consumer), (it.consumer,)):
         if item in it.producers:
             continue
         if isinstance(item, sched.SyncOp):

@@ -72,5 +72,9 @@ def _steps(op: Operation, indices: Indices) -> dict[Axis, int]:
 
 def _follow(value: SSAValue, indices: Indices) -> list[tuple[Operation, Indices]]:
     """Returns what is computed where it is read, if that is sure to be at one place."""
-    users = {use.operation for use in value.uses}
-    return [(value.owner, indices)] if isinstance(value.owner, Operation) and len(users) == 1 else []
+    if not isinstance(value.owner, Operation):
+        return []
+    uses = iter(value.uses)
+    user = next(uses).operation
+    # Most values that are read by many are so at once.
+    return [] if any(use.operation is not user for use in uses) else [(value.owner, indices)]
