@@ -1,7 +1,7 @@
 """
 What passes do most with xDSL 0.74's objects, done in fewer steps and otherwise alike, applied when `dialects`
 is imported: to walk ops, to go through a block, to read an operand or result by its name, to make an op or an
-attribute, and to put an op into a block.
+attribute, to put an op into a block, and to ask for the first time whether an object is of a class.
 
 Compiling attention takes 7 % less time with it, softmax 6 %, a product of matrices 4 %.
 """
@@ -24,7 +24,7 @@ from xdsl.ir import (
     Region,
     SSAValue,
 )
-from xdsl.ir.core import SSAValues
+from xdsl.ir.core import IRWithUses, SSAValues
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
 _NO_RESULTS: SSAValues[Any] = SSAValues()
@@ -146,10 +146,20 @@ def _attaching(attach: Any) -> Any:
     return attach_op
 
 
+def _is_made_of(cls: type, kind: type) -> bool:
+    """
+    Says which classes are made of one, by their bases. Of each that it meets first, `abc` would ask all that
+    are made of this one, down to the last. Nobody registers other classes as ops or attributes.
+    """
+    return cls in kind.__mro__
+
+
 def apply() -> None:
     """Installs all of it; a second call changes nothing."""
     if BlockOps.__iter__ is _iterate:
         return
+    for kind in (Attribute, IRWithUses, Operation, Region):
+        cast(Any, kind).__subclasshook__ = classmethod(_is_made_of)
     block_ops, values = cast(Any, BlockOps), cast(Any, SSAValues)
     block_ops.__iter__ = _iterate
     Operation.walk = _walking(_walk_forward, Operation.walk)

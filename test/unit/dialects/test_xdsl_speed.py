@@ -191,6 +191,49 @@ def test_classes_may_have_bases_of_other_metaclasses() -> None:
         assert type(base) is ABCMeta
 
 
+def test_classes_are_made_of_their_bases_alone() -> None:
+    class Counted(Protocol):
+        def count(self) -> int: ...
+
+    class Both(Data[int], Counted):
+        name = "test.counted"
+
+        def count(self) -> int:
+            return 1
+
+    class Inner(Both):
+        name = "test.inner"
+
+    for above in (Inner, Both, Data, Attribute):
+        assert issubclass(Inner, above)
+    assert not issubclass(Both, Inner) and not issubclass(Data, Both)
+    for other in (Operation, SSAValue, Block, Region, TypeAttribute, StringAttr):
+        assert not issubclass(Inner, other)
+    assert issubclass(_Named, IRDLOperation) and issubclass(_Named, Operation)
+    assert not issubclass(Operation, _Named) and not issubclass(_Named, test.TestOp)
+    assert not issubclass(int, Attribute) and not isinstance(1, Operation)
+
+
+def test_a_class_that_is_met_first_asks_no_others() -> None:
+    asked: list[type] = []
+
+    class Family(Data[int]):
+        name = "test.family"
+
+    class Member(Family):
+        name = "test.member"
+
+        @classmethod
+        def __subclasshook__(cls, kind: type) -> bool:
+            asked.append(kind)
+            return False
+
+    assert not issubclass(StringAttr, Family)
+    assert asked == []
+    assert not issubclass(StringAttr, Member)
+    assert asked == [StringAttr]
+
+
 def test_an_attribute_is_data_or_has_parameters() -> None:
     class Other(Attribute):
         name = "test.other"
