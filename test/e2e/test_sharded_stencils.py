@@ -12,6 +12,7 @@ from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.host.split_halos import SplitHalosPass
+from tenon.runtime.timeline.timeline import record_timeline
 from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
@@ -122,6 +123,34 @@ def test_compiled_programs_have_the_bits_of_the_interpreter(moved: Callable[[str
     text = stencil(moved, range(3), (2, 2))
     (found,) = ranks_of(text).run([numbers()], compiled_call("llvm", None, {}))
     assert found.tobytes() == run_module(parse_module(text), None, [numbers()])[0].tobytes()
+
+
+def test_the_inside_runs_between_what_begins_and_what_is_awaited():
+    """On the timeline, in each rank's row: sends, the inside, and the borders once their rows are there."""
+    text = f"""{grid(2)}
+      func.func @f(%x: tensor<64x320xf32> {split([0], [])}) -> tensor<64x320xf32> {{
+        %zero = graph.constant dense<0.0> : tensor<f32>
+        %p = graph.pad %x, %zero low [1, 0] high [1, 0] : tensor<64x320xf32>
+        %n = graph.slice %p offsets [0, 0] sizes [64, 320] strides [1, 1] : tensor<66x320xf32>
+        %s = graph.slice %p offsets [2, 0] sizes [64, 320] strides [1, 1] : tensor<66x320xf32>
+        %y = graph.sub %n, %s : tensor<64x320xf32>
+        func.return %y : tensor<64x320xf32>
+      }}"""
+    x = np.ones((64, 320), np.float32)
+    with record_timeline() as timeline:
+        ranks_of(text).run([x], compiled_call("llvm", None, {}))
+    rows: dict[object, list[str]] = {}
+    for span in sorted(timeline.spans, key=lambda span: span.begin_ns):
+        rows.setdefault(span.track, []).append(span.name)
+    found = [names for names in rows.values() if any("_inside" in name for name in names)]
+    assert len(found) == 2
+    for names in found:
+        begins = [number for number, name in enumerate(names) if name.startswith("begin graph.coll")]
+        awaits = [number for number, name in enumerate(names) if name.startswith("await graph.coll")]
+        (inside,) = [number for number, name in enumerate(names) if "_inside" in name]
+        (border,) = [number for number, name in enumerate(names) if "_border" in name]
+        assert len(begins) == len(awaits) == 2
+        assert max(begins) < inside < min(awaits) < border
 
 
 def test_an_inside_of_no_elements_is_an_error():
