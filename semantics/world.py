@@ -59,6 +59,13 @@ class World(Protocol):
         """
         ...
 
+    def part(self, ranks: tuple[int, ...]) -> World:
+        """
+        Returns the world of some of the ranks, this one among them, which are numbered in the order in which
+        they are given: the same one each time. Those that call it first meet in it.
+        """
+        ...
+
 
 THREAD_WORLD: ContextVar[World | None] = ContextVar("world", default=None)
 """The world of a rank that is a thread of this process, as `run_ranks` has it."""
@@ -90,16 +97,22 @@ def check_world(collectives: Iterable[Collective], world: World | None) -> None:
             )
 
 
-def difference(differing: Sequence[int], whats: Sequence[str], before: str = "") -> RankError:
+def difference(
+    ranks: Sequence[int], differing: Sequence[int], whats: Sequence[str], before: str = ""
+) -> RankError:
     """
-    Returns the error of ranks that are not about to do what rank 0 is; `whats` are what all are about to do,
-    and `before` is what they have done before, if that is where they differ.
+    Returns the error of ranks that are not about to do what the first is: `ranks` are their numbers, `whats`
+    what all are about to do, `differing` where in these those stand that differ, and `before` what they have
+    done before, if that is where they differ.
     """
-    first, listed = differing[0], ", ".join(map(str, differing))
-    if whats[first] != whats[0]:
+    first, rank = ranks[0], ranks[differing[0]]
+    if whats[differing[0]] != whats[0]:
         return RankError(
-            f"the ranks differ in what they do: rank {first} is at its {whats[first]}, and rank 0 at its "
-            f"{whats[0]}",
-            first,
+            f"the ranks differ in what they do: rank {rank} is at its {whats[differing[0]]}, and rank {first} "
+            f"at its {whats[0]}",
+            rank,
         )
-    return RankError(f"the ranks differ in {before or 'their'} {whats[0]}: {listed} from rank 0", first)
+    listed = ", ".join(str(ranks[each]) for each in differing)
+    return RankError(
+        f"the ranks differ in {before or 'their'} {whats[0]}: {listed} from rank {first}", rank
+    )

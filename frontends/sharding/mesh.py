@@ -6,35 +6,52 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ...dialects.collective import Collective
 from ...dialects.sharding import Mesh as Grid
 from ...errors import TenonError
-from ...semantics.world import World
+from ...semantics.world import Request, World
 
 
 class Mesh:
     """
-    A grid of all ranks of a world: rank r lies at the coordinates of r in row-major order. Meshes of the same
-    world, shape and axis names are the same.
+    A grid of the ranks of a world: rank r lies at the coordinates of r in row-major order. Meshes of the same
+    ranks, shape and axis names are the same.
 
         mesh = tenon.Mesh((2, 2), ("x", "y"))    # mpiexec -n 4 python program.py
+        half = tenon.Mesh((2,), ("x",), ranks=[0, 1])
+
+    With `ranks` it is of these only, numbered in the order in which they are given; all of them make it,
+    others may. `is_here` says whether this rank is one of them; where it is not, whatever needs its part is
+    an error.
 
     Without `world` it is the world that `mpiexec` started, or a single rank where none did.
 
     Raises:
-        TypeError: the shape is none, or a name is no string.
-        ValueError: an extent is less than 1, or the names are not as many, or not different.
-        TenonError: the world has another number of ranks.
+        TypeError: the shape is none, a name is no string, or a rank no integer.
+        ValueError: an extent is less than 1, or the names are not as many, or not different, as the ranks.
+        TenonError: the world, or `ranks`, has another number of ranks, or the world lacks one of them.
+        RankError: one of the ranks has ended, or does not come within the limit.
         MissingExtraError: there are several ranks, and mpi4py is not installed.
         DeviceError: MPI cannot be used.
     """
 
-    __slots__ = ("axis_names", "grid", "shape", "world")
+    __slots__ = ("_place", "axis_names", "grid", "is_here", "shape", "world")
+
+    is_here: bool
+    """Whether this rank is one of its ranks."""
+    world: World
+    """Its ranks."""
 
     grid: Grid
     """What stands in programs."""
 
     def __init__(
-        self, shape: Sequence[int], axis_names: Sequence[str], *, world: World | None = None
+        self,
+        shape: Sequence[int],
+        axis_names: Sequence[str],
+        *,
+        ranks: Sequence[int] | None = None,
+        world: World | None = None,
     ) -> None:
         extents, names = tuple(shape), tuple([axis_names] if isinstance(axis_names, str) else axis_names)
         for extent in extents:
@@ -57,12 +74,20 @@ class Mesh:
             from ...runtime.collectives.worlds import current_world
 
             world = current_world()
-        self.world = world
-        if self.world.size != self.size:
+        among = tuple(range(world.size)) if ranks is None else _checked(tuple(ranks), world)
+        if len(among) != self.size:
+            known = f"the world has {world.size}" if ranks is None else f"{len(among)} are given"
+            fewer = f", or ranks=range({self.size})" if self.size < world.size else ""
             raise TenonError(
-                f"Mesh: rank {self.world.rank}: a mesh of shape {extents} has {self.size} ranks, and the "
-                f"world has {self.world.size} (hint: mpiexec -n {self.size})"
+                f"Mesh: rank {world.rank}: a mesh of shape {extents} has {self.size} ranks, and {known} "
+                f"(hint: mpiexec -n {self.size}{fewer})"
             )
+        self._place = id(world), among
+        self.is_here = world.rank in among
+        if ranks is None:
+            self.world = world
+        else:
+            self.world = world.part(among) if self.is_here else _Elsewhere(world.rank, among)
 
     @property
     def size(self) -> int:
@@ -93,8 +118,42 @@ class Mesh:
 
     @property
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.axis_names, id(self.world)
+        return self.shape, self.axis_names, self._place
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}={n}" for name, n in zip(self.axis_names, self.shape, strict=True))
         return f"Mesh({axes})"
+
+
+def _checked(ranks: tuple[int, ...], world: World) -> tuple[int, ...]:
+    for rank in ranks:
+        if type(rank) is not int:
+            raise TypeError(f"Mesh: a rank is {rank!r}, expected an integer")
+        if not 0 <= rank < world.size:
+            raise TenonError(f"Mesh: rank {world.rank}: there is no rank {rank} (the world has {world.size})")
+    if len(set(ranks)) != len(ranks):
+        raise ValueError(f"Mesh: ranks {list(ranks)} are not different")
+    return ranks
+
+
+class _Elsewhere:
+    """The world of a mesh that this rank has no part in: asked for anything it raises TenonError."""
+
+    def __init__(self, rank: int, ranks: tuple[int, ...]) -> None:
+        self.size = len(ranks)
+        self._error = (
+            f"rank {rank} has no part in a mesh of ranks {', '.join(map(str, ranks))} (hint: if mesh.is_here)"
+        )
+
+    @property
+    def rank(self) -> int:
+        raise TenonError(self._error)
+
+    def begin(self, collective: Collective, operand: Any, result: Any) -> Request:
+        raise TenonError(self._error)
+
+    def begin_check(self, digest: bytes, what: str) -> Request:
+        raise TenonError(self._error)
+
+    def part(self, ranks: tuple[int, ...]) -> World:
+        raise TenonError(self._error)

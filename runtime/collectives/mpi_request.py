@@ -30,6 +30,9 @@ _TELL_SECONDS = 1.0
 _REMEMBERED = 256
 """How many collectives that have begun a rank can still name."""
 
+_ARRIVAL_SECONDS = 2.0
+"""After how long what a rank sent before it ended has come."""
+
 _PROGRESS_SECONDS = 1e-3
 """
 How long messages are left alone while kernels run: a rank soon waits for short ones itself, and each look
@@ -49,7 +52,7 @@ class MpiRequest:
     def __init__(
         self,
         owner: PendingRequests,
-        number: int,
+        number: int | None,
         what: str,
         ranks: Sequence[int],
         handles: Sequence[Any],
@@ -64,7 +67,11 @@ class MpiRequest:
         self._finish = finish
         self._kept = kept
         self._error: str | None = None
+        self._ended_at: float | None = None
+        """When this rank saw that another one has ended."""
         self._lock = threading.Lock()
+        self.is_looked_after = False
+        """Whether another thread than its owner's has let MPI get on with it."""
 
     def test(self) -> bool:
         """
@@ -131,7 +138,7 @@ class MpiRequest:
             ends.look()
             self.owner.finish_checks(self)
             self._check_others()
-            if now - began > _TELL_SECONDS and not has_told:
+            if now - began > _TELL_SECONDS and not has_told and self.number is not None:
                 has_told = True
                 ends.tell(self.ranks, self.number, self.what)
             if now - began > self.owner.timeout_seconds:
@@ -143,6 +150,9 @@ class MpiRequest:
 
     def _check_others(self) -> None:
         """Raises RankError where a rank of the group will not take part."""
+        if self.number is None:
+            self._check_ended()
+            return
         for rank in self.ranks:
             begun = self.owner.ends.ended.get(rank)
             if begun is not None and begun <= self.number and not self.test():
@@ -155,6 +165,19 @@ class MpiRequest:
                 raise RankError(
                     f"rank {rank} waits for {what}, and rank {self.owner.ends.rank} has begun {own} instead"
                 )
+
+    def _check_ended(self) -> None:
+        """Raises RankError where a rank has ended, and what it had sent before would be there by now."""
+        ended = next((rank for rank in self.ranks if rank in self.owner.ends.ended), None)
+        if ended is None:
+            return
+        now = time.monotonic()
+        if self._ended_at is None:
+            self._ended_at = now
+        elif now - self._ended_at > _ARRIVAL_SECONDS and not self.test():
+            raise RankError(
+                f"rank {ended} has ended, and rank {self.owner.ends.rank} waits with it for {self.what}"
+            )
 
 
 class PendingRequests:
@@ -217,15 +240,18 @@ class PendingRequests:
         handles: Sequence[Any],
         finish: Callable[[], None] | None,
         kept: object,
+        is_of_all: bool = True,
         is_check: bool = False,
     ) -> MpiRequest:
         """
         Returns a request that has begun. Another thread lets MPI get on with it from now on, unless it is a
-        check of what the ranks do.
+        check of what the ranks do. Those of all ranks are numbered, alike on all.
         """
-        request = MpiRequest(self, self.ends.begun, what, ranks, handles, finish, kept)
-        self._begun.append(what)
-        self.ends.begun += 1
+        number = self.ends.begun if is_of_all else None
+        request = MpiRequest(self, number, what, ranks, handles, finish, kept)
+        if is_of_all:
+            self._begun.append(what)
+            self.ends.begun += 1
         if is_check:
             # Its few bytes get on when something is waited for: nothing is computed with them.
             self._checks.append(request)
@@ -239,17 +265,16 @@ class PendingRequests:
         return request
 
     def _get_on(self) -> None:
-        looked_at = -1
         while True:
             with self._changed:
                 while not self._pending or self.ends.is_leaving:
                     self._changed.wait()
-                is_long = self._pending[0].number <= looked_at
+                is_long = self._pending[0].is_looked_after
             time.sleep(_LONG_SECONDS if is_long else _PROGRESS_SECONDS)
             with self._changed:
                 pending = list(self._pending)
             if not self._n_waiting and not self.ends.is_leaving:
                 for request in pending:
-                    looked_at = max(looked_at, request.number)
+                    request.is_looked_after = True
                     if request.get_on():
                         self.forget(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import Any
@@ -14,7 +15,7 @@ from ...dialects.collective import Collective
 from ...dialects.grids import group_of
 from ...errors import TenonError
 from ...semantics.world import difference
-from .mpi_collectives import begin_collective
+from .mpi_collectives import MOST_TAGS, begin_collective
 from .mpi_library import start_mpi
 from .mpi_request import MpiRequest, PendingRequests
 from .mpi_types import Array, MpiTypes
@@ -42,11 +43,20 @@ class MpiWorld:
         self.rank = self.ends.rank
         self.size = self.ends.size
         self.comm = mpi.COMM_WORLD.Dup()
-        # Of their own: where ranks differ in what they begin, these still meet.
-        self._checks, self._texts = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
         self.types = MpiTypes(mpi)
-        self._groups: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Any, tuple[int, ...]]] = {}
         self.pending = PendingRequests(mpi, self.ends, timeout_seconds)
+        self.ranks = tuple(range(self.size))
+        """Its ranks, as those that were started are numbered."""
+        self.is_of_all = True
+        self._set_up()
+
+    def _set_up(self) -> None:
+        # Of their own: where ranks differ in what they begin, these still meet.
+        self._checks, self._texts = self.comm.Dup(), self.comm.Dup()
+        self._groups: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Any, tuple[int, ...]]] = {}
+        self._parts: dict[tuple[int, ...], MpiWorld] = {}
+        self._history = 0
+        """A checksum of what has begun; that of all ranks is in `ends`."""
 
     def begin(self, collective: Collective, operand: Array, result: Array) -> MpiRequest:
         """
@@ -65,36 +75,60 @@ class MpiWorld:
         # Parts may be uneven: their shapes are no part of what all ranks have alike.
         shape = operand.shape if collective.kind == "all_reduce" else ()
         what, alike = _names(collective, operand.dtype, shape)
-        self.ends.history = crc32(alike, self.ends.history)
-        return self.pending.added(what, ranks, handles, finish, (operand, result, kept))
+        self._history = crc32(alike, self._history)
+        if self.is_of_all:
+            self.ends.history = self._history
+        return self._added(what, ranks, handles, finish, (operand, result, kept))
+
+    def _added(
+        self,
+        what: str,
+        ranks: Sequence[int],
+        handles: Sequence[Any],
+        finish: Callable[[], None] | None = None,
+        kept: object = None,
+        is_check: bool = False,
+    ) -> MpiRequest:
+        among = [self.ranks[rank] for rank in ranks]
+        return self.pending.added(what, among, handles, finish, kept, self.is_of_all, is_check)
+
+    def part(self, ranks: tuple[int, ...]) -> MpiWorld:
+        """See `World.part`."""
+        if ranks == tuple(range(self.size)):
+            return self
+        if ranks not in self._parts:
+            self._parts[ranks] = _MpiPart(self, ranks)
+        return self._parts[ranks]
 
     def begin_check(self, digest: bytes, what: str) -> MpiRequest:
         """See `World.begin_check`: of a few bytes of each rank, which meet apart from the collectives."""
         mine = sha256(what.encode() + b"\0" + digest).digest()[:_DIGEST_NBYTES]
         # MPI may give ranks that have begun different collectives other numbers, and no error.
-        own = np.frombuffer(mine + self.ends.history.to_bytes(4, "little"), np.uint8)
+        own = np.frombuffer(mine + self._history.to_bytes(4, "little"), np.uint8)
         found = np.empty((self.size, len(own)), np.uint8)
         handle = self._checks.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
         compare = partial(self._compare, found, what)
-        return self.pending.added(
+        return self._added(
             f"the others' {what}", range(self.size), [handle], compare, (own, found), is_check=True
         )
 
     def _compare(self, found: Array, what: str) -> None:
-        """Raises RankError where ranks are about to do something else than rank 0, or have done so before."""
+        """
+        Raises RankError where ranks are about to do something else than the first, or have done so before.
+        """
         for part, before in (
             (found[:, :_DIGEST_NBYTES], ""),
             (found[:, _DIGEST_NBYTES:], "the collectives that they have begun before the"),
         ):
             if differing := np.flatnonzero((part != part[0]).any(axis=1)).tolist():
-                raise difference(differing, self._said_by_all(what), before)
+                raise difference(self.ranks, differing, self._said_by_all(what), before)
 
     def _said_by_all(self, what: str) -> list[str]:
         """Returns what each rank is about to do. All ranks that compare find the same, and ask."""
         own = np.frombuffer(what.encode()[:_MOST_TEXT].ljust(_MOST_TEXT), np.uint8)
         found = np.empty((self.size, _MOST_TEXT), np.uint8)
         handle = self._texts.Iallgather([own, self.mpi.BYTE], [found, self.mpi.BYTE])
-        self.pending.added("what the others do", range(self.size), [handle], None, (own, found)).wait()
+        self._added("what the others do", range(self.size), [handle], None, (own, found)).wait()
         return [text.tobytes().decode(errors="replace").strip() for text in found]
 
     def _group(self, grid: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
@@ -105,10 +139,41 @@ class MpiWorld:
             # All meet here before the call that nothing can end.
             barrier = self.comm.Ibarrier()
             what = f"the groups along axes {list(axes)} of {list(grid)}"
-            self.pending.added(what, range(self.size), [barrier], None, None).wait()
+            self._added(what, range(self.size), [barrier]).wait()
             comm = self.comm.Split(min(ranks), ranks.index(self.rank))
             found = self._groups[grid, axes] = comm, ranks
         return found
+
+
+class _MpiPart(MpiWorld):
+    """Some ranks of a world. It lives as long as that one."""
+
+    def __init__(self, whole: MpiWorld, ranks: tuple[int, ...]) -> None:
+        self.mpi, self.ends, self.types, self.pending = whole.mpi, whole.ends, whole.types, whole.pending
+        self.rank, self.size = ranks.index(whole.rank), len(ranks)
+        self.ranks = tuple(whole.ranks[rank] for rank in ranks)
+        self.is_of_all = False
+        self._meet(whole, ranks)
+        group = whole.comm.Get_group()
+        self.comm = whole.comm.Create_group(group.Incl(ranks), _tag_of(ranks))
+        self._set_up()
+
+    def _meet(self, whole: MpiWorld, ranks: tuple[int, ...]) -> None:
+        """Waits until all of its ranks are here, before the call that nothing can end."""
+        byte, tag = self.mpi.BYTE, _tag_of(ranks)
+        own, others = np.zeros(1, np.uint8), np.zeros(self.size, np.uint8)
+        handles: list[Any] = []
+        for number, rank in enumerate(ranks):
+            if number != self.rank:
+                handles.append(whole.comm.Irecv([others[number : number + 1], byte], rank, tag))
+                handles.append(whole.comm.Isend([own, byte], rank, tag))
+        what = f"the mesh of ranks {', '.join(map(str, self.ranks))}"
+        self._added(what, range(self.size), handles, None, (own, others)).wait()
+
+
+def _tag_of(ranks: Sequence[int]) -> int:
+    """Returns a tag for some ranks: meshes that are made at once do not take each other's messages."""
+    return crc32(str(ranks).encode()) % MOST_TAGS
 
 
 @lru_cache(1024)

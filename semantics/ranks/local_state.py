@@ -29,8 +29,8 @@ class State:
     size: int
     changed: threading.Condition = field(default_factory=threading.Condition)
     meetings: dict[Hashable, Meeting] = field(default_factory=dict[Hashable, Meeting])
-    digests: dict[int, dict[int, tuple[bytes, str]]] = field(
-        default_factory=dict[int, dict[int, tuple[bytes, str]]]
+    digests: dict[Hashable, dict[int, tuple[bytes, str]]] = field(
+        default_factory=dict[Hashable, dict[int, tuple[bytes, str]]]
     )
     ended: dict[int, str] = field(default_factory=dict[int, str])
     waiting: dict[int, Waiting] = field(default_factory=dict[int, Waiting])

@@ -41,22 +41,23 @@ class _Request:
 class _Check:
     state: State
     rank: int
+    ranks: tuple[int, ...]
     digests: dict[int, tuple[bytes, str]]
 
     def wait(self) -> None:
-        state, digests = self.state, self.digests
+        state, ranks, digests = self.state, self.ranks, self.digests
         with state.changed:
             state.wait(
                 self.rank,
                 Waiting(
-                    lambda: len(digests) == state.size,
-                    lambda: [rank for rank in range(state.size) if rank not in digests],
+                    lambda: len(digests) == len(ranks),
+                    lambda: [rank for rank in ranks if rank not in digests],
                     f"the others' {digests[self.rank][1]}",
                 ),
             )
-            differing = [rank for rank in range(state.size) if digests[rank] != digests[0]]
-        if differing:
-            raise difference(differing, [digests[rank][1] for rank in range(state.size)])
+            found = [digests[rank] for rank in ranks]
+        if differing := [place for place, each in enumerate(found) if each != found[0]]:
+            raise difference(ranks, differing, [what for _, what in found])
 
 
 class LocalWorld:
@@ -67,44 +68,57 @@ class LocalWorld:
     for one another, that is an error at once.
     """
 
-    def __init__(self, rank: int, state: State) -> None:
+    def __init__(self, rank: int, state: State, ranks: tuple[int, ...] | None = None) -> None:
         self.rank = rank
-        self.size = state.size
+        self._ranks = tuple(range(state.size)) if ranks is None else ranks
+        self.size = len(self._ranks)
         self._state = state
         self._counts: Counter[Hashable] = Counter()
+        self._parts: dict[tuple[int, ...], LocalWorld] = {}
 
     def __repr__(self) -> str:
         return f"LocalWorld(rank {self.rank} of {self.size})"
 
     def begin(self, collective: Collective, operand: Array, result: Array) -> _Request:
         """See `World.begin`."""
-        group = group_of(collective.grid, collective.axes, self.rank)
-        key = collective.grid, collective.axes, group
+        members = group_of(collective.grid, collective.axes, self.rank)
+        group, own = tuple(self._ranks[member] for member in members), self._ranks[self.rank]
+        key = self._ranks, collective.grid, collective.axes, group
         state = self._state
         with state.changed:
             number = self._counts[key] = self._counts[key] + 1
             meeting = state.meetings.setdefault((key, number), Meeting(group))
-            meeting.join(self.rank, Gift(collective, operand, result))
+            meeting.join(own, Gift(collective, operand, result))
             if not meeting.missing:
                 del state.meetings[key, number]
             state.changed.notify_all()
-        return _Request(state, self.rank, collective, meeting)
+        return _Request(state, own, collective, meeting)
 
     def begin_check(self, digest: bytes, what: str) -> _Check:
         """See `World.begin_check`."""
-        state = self._state
+        state, own = self._state, self._ranks[self.rank]
         with state.changed:
             number = self._counts["digests"] = self._counts["digests"] + 1
-            digests = state.digests.setdefault(number, {})
-            digests[self.rank] = digest, what
-            if len(digests) == state.size:
-                del state.digests[number]
+            key = self._ranks, number
+            digests = state.digests.setdefault(key, {})
+            digests[own] = digest, what
+            if len(digests) == self.size:
+                del state.digests[key]
             state.changed.notify_all()
-        return _Check(state, self.rank, digests)
+        return _Check(state, own, self._ranks, digests)
+
+    def part(self, ranks: tuple[int, ...]) -> LocalWorld:
+        """See `World.part`."""
+        if ranks == tuple(range(self.size)):
+            return self
+        if ranks not in self._parts:
+            among = tuple(self._ranks[rank] for rank in ranks)
+            self._parts[ranks] = LocalWorld(ranks.index(self.rank), self._state, among)
+        return self._parts[ranks]
 
     def end(self, reason: str = "has ended") -> None:
         """Tells the others that this rank begins nothing more: those that wait for it get an error."""
-        self._state.end(self.rank, reason)
+        self._state.end(self._ranks[self.rank], reason)
 
 
 def local_worlds(size: int) -> tuple[LocalWorld, ...]:

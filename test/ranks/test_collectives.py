@@ -56,6 +56,12 @@ def test_mpi_does_what_every_world_must(passes: Callable[..., None], ranks: int)
             r"\(hint: mpiexec -n 4\)",
         ),
         (
+            "mesh ends",
+            r"RankError: rank 2 has ended, and rank 1 waits with it for the others' array that is gathered",
+        ),
+        ("mesh lacks", r"RankError: rank 2 has ended, and rank 1 waits with it for the mesh of ranks 1, 2$"),
+        ("mesh differs", r"RankError: the ranks differ in their program @f: 2 from rank 1$"),
+        (
             "extent",
             r"TenonError: shard: rank \d: dim 0 of the array has extent 2, which 3 parts of axes x do "
             r"not share",

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .conftest import Run
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -13,6 +15,11 @@ def test_what_users_write_runs_on_any_number_of_ranks(passes: Callable[..., None
     """Each reads the checkpoints of those before."""
     for ranks in (1, 2, 3, 4):
         passes(ranks, "arrays.py", tmp_path)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_some_ranks_have_a_mesh_of_their_own(passes: Callable[..., None], ranks: int):
+    passes(ranks, "meshes.py")
 
 
 def test_heat_gives_the_bits_of_one_rank(mpiexec: Run, tmp_path: Path):

@@ -97,6 +97,17 @@ match what:
         reduce(2)
     case "mesh":
         tenon.Mesh((world.size + 1,), ("x",))
+    case "mesh ends":
+        mesh = tenon.Mesh((2,), ("x",), ranks=[1, 2])
+        if mesh.is_here and not is_last:
+            tenon.gather(tenon.shard(x, tenon.sharding(mesh, "x")))
+    case "mesh lacks":
+        if world.rank == 1:
+            tenon.Mesh((2,), ("x",), ranks=[1, 2])
+    case "mesh differs":
+        mesh = tenon.Mesh((2,), ("x",), ranks=[1, 2])
+        if mesh.is_here:
+            mesh.world.begin_check(bytes([is_last]) * 32, "program @f").wait()
     case "extent":
         mesh = tenon.Mesh((world.size,), ("x",))
         tenon.shard(np.ones(world.size - 1, np.float32), tenon.sharding(mesh, "x"))
