@@ -1,0 +1,1 @@
+"""Several ranks: what messages cost here, and what programs of many ranks send."""
