@@ -26,6 +26,7 @@ from .expected import Expected
 from .kinds import KINDS
 from .node_text import with_nodes
 from .program import EXAMPLES, Builder, Program
+from .ranks import annotated, run_on_ranks
 from .scheduling import DrawnSchedules, search
 from .tenon_side import TenonSide
 from .ways import draw_way
@@ -142,7 +143,7 @@ class _Run:
         self.outcome.way = str(self.way)
         self._spent("numpy")
         state, is_dynamic = self.way.state, self.way.is_dynamic
-        if state != "none":
+        if state not in ("none", "ranks"):
             expected = Expected(self.program, STEPS)
             self._spent("numpy")
         self.function = self._function(self.program)
@@ -214,6 +215,12 @@ class _Run:
         self._schedule(lowered.module)
         if way.state == "donated":
             return self._donated(jitted, given)
+        if way.state == "ranks":
+            target = self._target()
+            text = annotated(self.draws, str(lowered.module))
+            found = run_on_ranks(text, given, target["backend"], target.get("level"))
+            self._spent("run")
+            return found
         if way.state == "devices":
             return self._by_devices(given)
         if way.state != "none":

@@ -57,7 +57,7 @@ def test_the_slice_has_every_target_and_way() -> None:
             ways.append(draw_way(draws, program, Expected(program).work))
     assert {way.target for way in ways} == set(TARGETS)
     assert {way.route for way in ways} == {"call", "lower", "module", "text"}
-    assert {way.state for way in ways} == {"none", "donated", "nodes", "routine", "devices"}
+    assert {way.state for way in ways} == {"none", "donated", "nodes", "routine", "devices", "ranks"}
     assert {way.kernels for way in ways} == set(KERNELS)
     assert {way.threads for way in ways} == {1, 2}
     assert any(way.is_cached for way in ways) and any(way.is_dynamic for way in ways)
@@ -79,7 +79,7 @@ def test_a_choice_that_is_given_changes_no_other() -> None:
 
 
 LLVM = {"way.target": 0, "way.route": 1, "way.state": 0, "way.dynamic": 0, "way.cached": 0, "way.threads": 0}
-LLVM |= {"way.kernels": 0, "way.devices": 0}
+LLVM |= {"way.kernels": 0, "way.devices": 0, "way.ranks": 0}
 
 
 def _swap_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ class Way:
     state: str = "none"
     """
     Several steps in which results become arguments: `donated`, `nodes` of an executable, a `routine`, or
-    several `devices` that share the work of each step.
+    several `devices` that share the work of each step. Or the `ranks` of a mesh, each a thread.
     """
     kernels: str = "default"
     """
@@ -79,15 +79,19 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
             state = "devices"
         if program.text is not None:
             route, state = "text", "none"
+        elif target != "opencl" and draws.flag("ranks", 0.1):
+            state = "ranks"
         if state == "donated" and not program.feedback:
             state = "none"
         if state == "donated":
             route = "call"
-        if state in ("nodes", "routine", "devices"):
+        if state in ("nodes", "routine", "devices", "ranks"):
             route, is_dynamic = "text", False
         # Programs with ops from outside are not kept on disk: their passes may change.
-        if state in ("routine", "devices") or program.has_own_ops:
+        if state in ("routine", "devices", "ranks") or program.has_own_ops:
             is_cached = False
+        if state == "ranks":
+            threads, processor = 1, NATIVE
         kernels = draws.pick("kernels", KERNELS, (85, 5, 3, 5, 2))
         if target not in ("llvm", "opencl") or state not in ("none", "donated"):
             kernels = "default"
