@@ -44,6 +44,12 @@ def _chlo() -> Dialect:
     return CHLO
 
 
+def _sdy() -> Dialect:
+    from ..dialects.stablehlo import SDY
+
+    return SDY
+
+
 def _llvm_ir() -> type[Target]:
     from ..backends.llvm.target import LLVMIRTarget
 
@@ -69,7 +75,14 @@ def _opencl_c() -> type[Target]:
 
 
 TENON = Universe(
-    all_dialects={"graph": _graph, "sched": _sched, "low": _low, "stablehlo": _stablehlo, "chlo": _chlo},
+    all_dialects={
+        "graph": _graph,
+        "sched": _sched,
+        "low": _low,
+        "stablehlo": _stablehlo,
+        "chlo": _chlo,
+        "sdy": _sdy,
+    },
     all_passes=dict(TENON_PASSES),
     all_targets={"asm": _asm, "llvm-ir": _llvm_ir, "obj": _obj, "opencl-c": _opencl_c},
 )

@@ -95,6 +95,12 @@ def _chlo() -> Dialect:
     return CHLO
 
 
+def _sdy() -> Dialect:
+    from .stablehlo import SDY
+
+    return SDY
+
+
 DIALECTS = {
     "builtin": _builtin,
     "func": _func,
@@ -109,6 +115,7 @@ DIALECTS = {
     "shard": _shard,
     "stablehlo": _stablehlo,
     "chlo": _chlo,
+    "sdy": _sdy,
 }
 """Every dialect that a module may use, each imported when it is first met."""
 

@@ -71,7 +71,7 @@ _PLAIN_TYPES: dict[str, TypeAttribute] = {}
 
 _MOST_PLAIN_TYPES = 4096
 
-_IMPORTED = ("stablehlo.", "chlo.")
+_IMPORTED = ("stablehlo.", "chlo.", "sdy.")
 
 _HINTS = ("sdy.", "mhlo.")
 """Dialects whose attributes jax writes beside ops of StableHLO."""

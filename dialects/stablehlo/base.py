@@ -71,6 +71,13 @@ class StablehloOp(IRDLOperation, ABC):
         value = self.properties.get(name)
         return default if value is None else number_of(self.name, name, value)
 
+    def rows(self, name: str) -> tuple[tuple[int, ...], ...]:
+        """Returns a property that is a matrix of numbers, no rows where it is not there."""
+        from .properties import rows_of
+
+        value = self.properties.get(name)
+        return () if value is None else rows_of(self.name, name, value)
+
     def verify_(self) -> None:
         for what, found, wanted in (
             ("operands", len(self.operands), self.N_OPERANDS),

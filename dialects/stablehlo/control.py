@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
@@ -14,20 +15,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import StablehloOp, TypeStyle, WrittenOp
 
-__all__ = ["CaseOp", "IfOp", "ReturnOp", "WhileOp"]
+__all__ = ["CaseOp", "EndOp", "IfOp", "ReturnOp", "WhileOp"]
 
 
-@irdl_op_definition
-class ReturnOp(WrittenOp):
-    """
-    Ends a region.
+class EndOp(WrittenOp, ABC):
+    """What ends a region: the values that it gives."""
 
-    ```mlir
-    stablehlo.return %x : tensor<f32>
-    ```
-    """
-
-    name = "stablehlo.return"
     N_RESULTS: ClassVar = 0
     STYLE: ClassVar = TypeStyle.OPERANDS
     traits = traits_def(IsTerminator(), Pure())
@@ -44,6 +37,19 @@ class ReturnOp(WrittenOp):
             types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         resolved = parser.resolve_operands(operands, types, start)
         return cls.create(operands=resolved, attributes=attributes)
+
+
+@irdl_op_definition
+class ReturnOp(EndOp):
+    """
+    Ends a region.
+
+    ```mlir
+    stablehlo.return %x : tensor<f32>
+    ```
+    """
+
+    name = "stablehlo.return"
 
 
 @irdl_op_definition

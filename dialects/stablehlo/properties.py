@@ -41,3 +41,15 @@ def number_of(who: str, name: str, value: Attribute) -> int:
     integer = cast("IntegerAttr[Any]", value)
     number = integer.value.data
     return int(number != 0) if integer.type == IntegerType(1) else number
+
+
+def rows_of(who: str, name: str, value: Attribute) -> tuple[tuple[int, ...], ...]:
+    """Returns the rows of a property of `who`. Raises `VerifyException` where it is no matrix of numbers."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise VerifyException(f"{who}: {name} is {value}, expected a matrix of numbers")
+    shape = cast("DenseIntOrFPElementsAttr[Any]", value).get_shape()
+    numbers = ints_of(who, name, value)
+    if shape is None or len(shape) != 2:
+        raise VerifyException(f"{who}: {name} is {value}, expected a matrix of numbers")
+    rows, width = shape
+    return tuple(numbers[row * width : (row + 1) * width] for row in range(rows))
