@@ -8,7 +8,7 @@ from ..dialects import context
 from ..dialects.modules.parsing import parse_module, verify_module
 from ..passes.pass_manager import PassManager
 
-_PREFIXES = ("stablehlo.", "chlo.")
+_PREFIXES = ("stablehlo.", "chlo.", "sdy.")
 
 
 def as_graph(program: ModuleOp | str, filename: str = "<string>") -> ModuleOp | str:

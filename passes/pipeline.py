@@ -67,6 +67,7 @@ from .sched.mapping.tile_columns import TileColumnsPass
 from .sched.mapping.tile_convolutions import TileConvolutionsPass
 from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass
+from .sharding.drop_sharding import DropShardingPass
 
 
 def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, ...]:
@@ -78,6 +79,8 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
     return (
         # First: the others see one function at a time.
         InlineCallsPass(),
+        # Before what looks at ops: annotations stand between them.
+        DropShardingPass(),
         InlineVirtualNodesPass(),
         # After inline-virtual-nodes, which leaves computations that read nodes a second time.
         SimplifyNodesPass(),

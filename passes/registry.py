@@ -50,6 +50,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "winograd-convolutions",
     ),
     "sharding": (
+        "drop-sharding",
         "partition-graph",
         "propagate-sharding",
     ),

@@ -45,11 +45,12 @@ def number_of(who: str, name: str, value: Attribute) -> int:
 
 def rows_of(who: str, name: str, value: Attribute) -> tuple[tuple[int, ...], ...]:
     """Returns the rows of a property of `who`. Raises `VerifyException` where it is no matrix of numbers."""
-    if not isinstance(value, DenseIntOrFPElementsAttr):
+    dense = (
+        cast("DenseIntOrFPElementsAttr[Any]", value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+    )
+    shape = () if dense is None else dense.get_shape()
+    if dense is None or len(shape) != 2:
         raise VerifyException(f"{who}: {name} is {value}, expected a matrix of numbers")
-    shape = cast("DenseIntOrFPElementsAttr[Any]", value).get_shape()
-    numbers = ints_of(who, name, value)
-    if shape is None or len(shape) != 2:
-        raise VerifyException(f"{who}: {name} is {value}, expected a matrix of numbers")
+    numbers = ints_of(who, name, dense)
     rows, width = shape
     return tuple(numbers[row * width : (row + 1) * width] for row in range(rows))

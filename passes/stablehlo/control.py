@@ -69,7 +69,7 @@ SHAPE_ASSERTION = "shape_assertion"
 
 
 def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]:
-    if op.target in _TRANSPARENT and len(op.operands) == len(op.results):
+    if op.target in _TRANSPARENT and [value.type for value in op.operands] == list(op.result_types):
         return c.operands(op)
     if op.target == SHAPE_ASSERTION:
         # The dims that the function is written with are such that it holds.

@@ -23,6 +23,7 @@ from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
+from .device_grid import DeviceGrid
 from .emitter import Emitter, Unsupported
 from .extents import KnownNumbers
 
@@ -39,8 +40,13 @@ class Conversion(Emitter):
         block: Block,
         rules: Mapping[type[Operation], Rule],
         dims: Mapping[str, DimSymbol] | None = None,
+        devices: DeviceGrid | None = None,
     ) -> None:
         super().__init__(block)
+        self.devices = devices
+        self.is_manual = False
+        """Whether ops are of the parts that a device has."""
+        self._last_channel = 0
         self._rules = rules
         self.values: dict[SSAValue, SSAValue] = {}
         self.numbers = KnownNumbers(self.values.get, {} if dims is None else dims)
@@ -48,6 +54,11 @@ class Conversion(Emitter):
         self.unsupported_ops: Counter[str] = Counter()
         self.first_place: LocationAttr | None = None
         self._is_lifted = False
+
+    def channel(self) -> int:
+        """Returns the number of the next collective."""
+        self._last_channel += 1
+        return self._last_channel
 
     def value(self, old: SSAValue) -> SSAValue:
         """Returns what stands for a value."""
@@ -101,7 +112,7 @@ class Conversion(Emitter):
         who = self.who
         last = self.convert_block(block, arguments)
         self.who = who
-        if not isinstance(last, stablehlo.ReturnOp):
+        if not isinstance(last, stablehlo.EndOp):
             raise VerifyException(f"{who}: a region ends in {last.name}, expected stablehlo.return")
         if n_results is not None and len(last.operands) != n_results:
             raise VerifyException(f"{who}: a region gives {len(last.operands)} results, expected {n_results}")

@@ -1,5 +1,5 @@
 """
-Converts programs of `stablehlo` and `chlo` to `graph`.
+Converts programs of `stablehlo`, `chlo` and `sdy` to `graph`.
 
     func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -19,9 +19,9 @@ Converts programs of `stablehlo` and `chlo` to `graph`.
 
 Calls and composites are put in first; private functions that nothing calls any more go. Locations stay.
 
-Requires: verified `stablehlo`, `chlo`, `func`, and perhaps `graph` ops, in functions of one block. Ensures:
-no op of `stablehlo` or `chlo` remains. What has no conversion is an error that lists every such op of the
-module, with its count.
+Requires: verified `stablehlo`, `chlo`, `sdy`, `func`, and perhaps `graph` ops, in functions of one block.
+Ensures: no op of `stablehlo`, `chlo` or `sdy` remains. What has no conversion is an error that lists every
+such op of the module, with its count.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ from ...errors import TenonError
 from ..graph.inline_calls import InlineCallsPass
 from .argument_dims import argument_types
 from .conversion import Conversion, element_of
+from .device_grid import DeviceGrid
+from .devices.shardings import drop_void_annotations, write_grid, write_shardings
 from .rules import RULES
 
 
 @dataclass(frozen=True)
 class ConvertStablehloToGraphPass(ModulePass):
-    """Converts programs of `stablehlo` and `chlo` to `graph`."""
+    """Converts programs of `stablehlo`, `chlo` and `sdy` to `graph`."""
 
     name = "convert-stablehlo-to-graph"
 
@@ -64,8 +66,8 @@ class ConvertStablehloToGraphPass(ModulePass):
 
 
 def is_foreign(op: Operation) -> bool:
-    """Returns whether an op is of `stablehlo` or `chlo`."""
-    return isinstance(op, stablehlo.StablehloOp)
+    """Returns whether an op is of `stablehlo`, `chlo` or `sdy`."""
+    return isinstance(op, stablehlo.StablehloOp | stablehlo.sdy.MeshOp)
 
 
 def expand_composites(module: ModuleOp) -> None:
@@ -103,7 +105,9 @@ def convert_functions(module: ModuleOp) -> None:
     dims = dims_of(module)
     declared = set(dims)
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
-    conversions = [_convert(function, dims) for function in functions]
+    drop_void_annotations(module)
+    devices = DeviceGrid.of(module)
+    conversions = [_convert(function, dims, devices) for function in functions]
     for name, symbol in dims.items():
         if name not in declared:
             made = graph.DimOp(name, symbol.minimum, symbol.maximum)
@@ -114,6 +118,7 @@ def convert_functions(module: ModuleOp) -> None:
         total.unsupported_ops += Counter(conversion.unsupported_ops)
         total.first_place = total.first_place or conversion.first_place
     total.check_supported()
+    write_grid(module, devices)
     for conversion in conversions:
         for who, op in conversion.unverified:
             try:
@@ -123,13 +128,13 @@ def convert_functions(module: ModuleOp) -> None:
                 raise TenonError(f"{who}: {text}", location=location_text(op.location)) from error
 
 
-def _convert(function: func.FuncOp, dims: dict[str, DimSymbol]) -> Conversion:
+def _convert(function: func.FuncOp, dims: dict[str, DimSymbol], devices: DeviceGrid | None) -> Conversion:
     check_single_block(function)
     old = function.body.block
     block = Block(arg_types=argument_types(function, dims))
     for argument, before in zip(block.args, old.args, strict=True):
         argument.location, argument.name_hint = before.location, _name_of(before)
-    conversion = Conversion(block, RULES, dims)
+    conversion = Conversion(block, RULES, dims, devices)
     for number, argument in enumerate(block.args):
         if element_of(argument.type) not in ELEMENT_TYPES:
             conversion.unsupported_ops[f"func.func (argument {number} is {argument.type})"] += 1
@@ -145,9 +150,8 @@ def _convert(function: func.FuncOp, dims: dict[str, DimSymbol]) -> Conversion:
     function.add_region(Region(block))
     types = [value.type for value in results]
     function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in block.args], types)
-    # What jax says of its arguments and results means nothing to other passes.
-    function.properties.pop("arg_attrs", None)
-    function.properties.pop("res_attrs", None)
+    # What else jax says of its arguments and results means nothing to other passes.
+    write_shardings(function, devices)
     return conversion
 
 

@@ -24,6 +24,8 @@ from ...dialects.element_types import is_float
 from ...dialects.graph import tensor_of
 from ...dialects.graph.types import is_symbolic, shape_of, tensor_type_of
 
+_OF_A_GRID = graph.CollectiveOp | graph.AxisIndexOp | graph.ManualComputationOp
+
 
 class Emitter:
     """Owns the block that ops are put into. What an op names wrongly is its own `VerifyException`."""
@@ -34,12 +36,17 @@ class Emitter:
         self.who = "stablehlo"
         """The op that is being converted, for messages."""
         self.unverified: list[tuple[str, Operation]] = []
-        """Ops over named dims, whose bounds are known only where the block stands in the module."""
+        """
+        Ops over named dims, whose bounds are known only where the block stands in the module, and ops that
+        name its grid.
+        """
 
     def put(self, op: Operation) -> Operation:
         """Puts an op at the end of the block, and verifies it."""
         op.location = self.location
-        if any(isinstance(value.type, TensorType) and is_symbolic(self.type(value)) for value in op.operands):
+        if isinstance(op, _OF_A_GRID) or any(
+            isinstance(value.type, TensorType) and is_symbolic(self.type(value)) for value in op.operands
+        ):
             self.unverified.append((self.who, op))
         else:
             op.verify_()

@@ -20,6 +20,7 @@ from . import (
     special_functions,
 )
 from .conversion import LIFTABLE, Rule
+from .devices import collectives, manual, shardings
 from .linear_algebra import triangles
 
 RULES: dict[type[Operation], Rule] = {
@@ -36,6 +37,9 @@ RULES: dict[type[Operation], Rule] = {
         triangles,
         normalization,
         control,
+        collectives,
+        manual,
+        shardings,
         dynamic,
     )
     for rule, made in family.RULES.items()

@@ -108,7 +108,7 @@ func.func @graph(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // All that has no conversion is listed, at the place of the first of them.
 func.func @unsupported(%x: tensor<4xf32>, %i: tensor<ui32>) -> tensor<4xf32> {
-  // expected-error @+1 {{convert-stablehlo-to-graph: no conversion for 3 ops (stablehlo.custom_call (@mine): 2, stablehlo.partition_id: 1)}}
+  // expected-error @+1 {{convert-stablehlo-to-graph: no conversion for 3 ops (stablehlo.custom_call (@mine): 2, stablehlo.partition_id (outside of sdy.manual_computation): 1)}}
   %a = stablehlo.custom_call @mine(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %b = stablehlo.custom_call @mine(%a) : (tensor<4xf32>) -> tensor<4xf32>
   %p = stablehlo.partition_id : tensor<ui32>

@@ -1,0 +1,1 @@
+"""Programs over devices: grids, what is split, what is exchanged."""
