@@ -321,7 +321,8 @@ def _cut(x: TracedArray, widths: Sequence[tuple[int, int]]) -> TracedArray:
     offsets = (0, 0, *(low for low, _ in widths))
     ends = (0, 0, *(high for _, high in widths))
     sizes = tuple(extent - low - high for extent, low, high in zip(x.shape, offsets, ends, strict=True))
-    if any(isinstance(size, int) and size < 1 for size in sizes[2:]):
+    # Of an extent that is known at each call only nobody knows yet.
+    if any(isinstance(size, int) and size < 1 for size in sizes[2:]):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             f"conv_transpose: the padding leaves nothing (padding {tuple(widths)}, of shape {x.shape})"
         )

@@ -255,3 +255,38 @@ def _corners(place: Any, extent: int) -> tuple[Any, Any, Any, Any]:
         tnp.where(is_inside, tnp.subtract(1, ratio), none),
         tnp.where(is_inside, ratio, none),
     )
+
+
+@onnx_op("MaxRoiPool")
+def max_roi_pool(
+    x: Any, rois: Any, *, pooled_shape: list[int], spatial_scale: float = 1.0, context: Context
+) -> Array:
+    """
+    The greatest element of each cell of boxes of images. A box is an image's number and two corners, x first,
+    rounded to elements; cells overlap where a box is no multiple of their number, and empty ones give 0.
+    """
+    if len(x.shape) != 4 or len(rois.shape) != 2 or rois.shape[1] != 5:
+        raise TenonError(f"shapes {x.shape} and {rois.shape}, expected images and rows of 5 numbers")
+    if len(pooled_shape) != 2 or min(pooled_shape) < 1:
+        raise TenonError(f"pooled_shape is {pooled_shape}, expected two positive numbers")
+    images = tnp.astype(rois[:, 0], np.dtype(np.int64))
+    scaled = tnp.multiply(rois[:, 1:], spatial_scale)
+    # Halves are rounded away from 0, as C does.
+    ends = tnp.copysign(tnp.floor(tnp.add(tnp.abs(scaled), 0.5)), scaled)
+    found, none = tnp.take(x, images, axis=0), np.array(-np.inf, x.dtype)
+    for axis, (count, low) in enumerate(zip(pooled_shape, (1, 0), strict=True)):
+        start, end = ends[:, low], ends[:, low + 2]
+        size = tnp.divide(tnp.maximum(tnp.add(tnp.subtract(end, start), 1), 1), count)
+        cells = tnp.astype(tnp.arange(count), x.dtype)
+        first = tnp.floor(tnp.multiply(tnp.expand_dims(size, 1), cells))
+        behind = tnp.ceil(tnp.multiply(tnp.expand_dims(size, 1), tnp.add(cells, 1)))
+        first, behind = (
+            tnp.expand_dims(tnp.add(each, tnp.expand_dims(start, 1)), 2) for each in (first, behind)
+        )
+        at = tnp.astype(tnp.arange(x.shape[2 + axis]), x.dtype)
+        inside = tnp.logical_and(tnp.greater_equal(at, first), tnp.less(at, behind))
+        # From (box, channel, ..., extent) to (box, channel, ..., cell); rows go to the end, then columns.
+        found = tnp.expand_dims(tnp.moveaxis(found, 2, -1), -2)
+        inside = tnp.reshape(inside, (rois.shape[0], 1, 1, count, x.shape[2 + axis]))
+        found = tnp.max(tnp.where(inside, found, context.lift(none)), axis=-1)
+    return tnp.where(tnp.equal(found, context.lift(none)), tnp.zeros_like(found), found)

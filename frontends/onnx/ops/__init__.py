@@ -15,6 +15,8 @@ from . import (
     sequences,
     shapes,
     sources,
+    tree_ensembles,
+    trees,
     types,
 )
 
@@ -33,5 +35,7 @@ __all__ = [
     "sequences",
     "shapes",
     "sources",
+    "tree_ensembles",
+    "trees",
     "types",
 ]

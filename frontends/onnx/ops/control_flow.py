@@ -236,3 +236,35 @@ def _written_out(one: Callable[[Any, Any], Any], state: Any, sources: Sequence[A
         state, found = one(state, [source[number] for source in sources])
         outputs.append(found)
     return state, [tnp.stack(list(column)) for column in zip(*outputs, strict=True)]
+
+
+@onnx_op("Scan", since=8, raw=True)
+def scan_of_batches(
+    *inputs: Value,
+    body: Any,
+    num_scan_inputs: int,
+    directions: list[int] | None = None,
+    context: Context,
+) -> tuple[Value, ...]:
+    """As `scan`, for each of a batch, which is the first axis of all arrays. All sequences are as long."""
+    if len(inputs) < 2:
+        raise TenonError(f"{len(inputs)} inputs, expected the lengths, which may be left out, and a sequence")
+    if inputs[0] is not None:
+        raise TenonError("sequences of several lengths are not supported")
+    arrays = _lifted(context, inputs[1:])
+    batch = arrays[0].shape[0] if arrays[0].shape else None
+    if not isinstance(batch, int) or not 0 < batch <= _MOST_ROUNDS:
+        raise TenonError(f"a batch of {batch}")
+    if any(not array.shape or array.shape[0] != batch for array in arrays):
+        raise TenonError(f"shapes {[array.shape for array in arrays]}, of one batch")
+    rows = [
+        scan(
+            *[array[number] for array in arrays],
+            body=body,
+            num_scan_inputs=num_scan_inputs,
+            scan_input_directions=directions,
+            context=context,
+        )
+        for number in range(batch)
+    ]
+    return tuple([tnp.stack(list(column)) for column in zip(*rows, strict=True)])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import TenonError
-from tenon.test.unit.frontends.onnx.models import model_of, normal
+from tenon.test.unit.frontends.onnx.models import Array, model_of, normal
+from tenon.test.unit.frontends.onnx.single_node import run
 
 TEXT = """
 agraph (TYPE[1, 1, 5, 6] x, float[1, 3, 4, 2] grid) => (TYPE[1, 1, 3, 4] y)
@@ -31,3 +32,38 @@ def test_weights_of_integers_are_an_error():
         tenon.from_onnx(model_of(model, opset=20), backend="reference")(
             np.zeros((1, 1, 5, 6), np.int32), np.zeros((1, 3, 4, 2), np.float32)
         )
+
+
+def cells(x: Array, box: Array, count: tuple[int, int], scale: float) -> Array:
+    """Returns the greatest elements of the cells of a box, cell by cell."""
+    left, top, right, bottom = (int(np.floor(abs(each * scale) + 0.5) * np.sign(each)) for each in box[1:])
+    found = np.zeros((x.shape[1], *count), x.dtype)
+    sizes = max(bottom - top + 1, 1) / count[0], max(right - left + 1, 1) / count[1]
+    for row, column in np.ndindex(*count):
+        ends = [
+            slice(
+                *np.clip([start + np.floor(n * size), start + np.ceil((n + 1) * size)], 0, extent).astype(int)
+            )
+            for start, n, size, extent in zip((top, left), (row, column), sizes, x.shape[2:], strict=True)
+        ]
+        part = x[int(box[0])][:, ends[0], ends[1]]
+        if part.size:
+            found[:, row, column] = part.max((1, 2))
+    return found
+
+
+@pytest.mark.parametrize(("count", "scale"), [((2, 2), 1.0), ((4, 2), 0.5), ((1, 1), 0.25)])
+def test_the_greatest_of_cells_of_boxes(count: tuple[int, int], scale: float):
+    x = normal(2, 3, 12, 9)
+    boxes = [[0, 0, 0, 8, 11], [1, 2.5, 1.5, 6, 20], [0, 30, 2, 40, 9], [1, -4, -3, 2, 2], [0, 5, 5, 5, 5]]
+    rois = np.array(boxes, np.float32)
+    found = run("MaxRoiPool", [x, rois], pooled_shape=list(count), spatial_scale=scale)
+    np.testing.assert_array_equal(found, np.stack([cells(x, box, count, scale) for box in rois]))
+
+
+def test_boxes_of_a_wrong_shape():
+    x = normal(1, 1, 4, 4)
+    with pytest.raises(TenonError, match="expected images and rows of 5 numbers"):
+        run("MaxRoiPool", [x, normal(2, 4)], pooled_shape=[2, 2])
+    with pytest.raises(TenonError, match="expected two positive numbers"):
+        run("MaxRoiPool", [x, normal(2, 5)], pooled_shape=[2])
