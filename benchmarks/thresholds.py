@@ -244,7 +244,9 @@ _MERGED = tuple(
     Program(f"three states of {n}", _next_state, ((n,),) * 3) for n in (4000, 30000, 250000, 2000000)
 )
 _STORED = tuple(Program(f"ten results of {n}", _multiples, ((n,),) * 11) for n in (30000, 250000))
-_SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
+_SORTS = tuple(
+    Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000, 1000000)
+)
 _SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
@@ -262,8 +264,10 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.split_reductions", "LEAST_ELEMENTS", (1 << 15, 1 << 16, 1 << 18), (), _SUMS),
     Threshold("graph.split_reductions", "LEAST_IN_PART", (1 << 12, 1 << 13, 1 << 15), (), _SUMS),
     Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
-    Threshold("sched.planning.own.radix_sort", "LEAST_LONG_EXTENT", (0, 512, 1 << 14), (), _SORTS),
-    Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
+    Threshold("sched.planning.own.digit_sort", "LEAST_LONG_EXTENT", (0, 4096, 1 << 18), (), _SORTS),
+    Threshold("sched.planning.own.digit_sort", "LEAST_VERY_LONG_EXTENT", (1 << 16, 1 << 30), (), _SORTS),
+    Threshold("sched.planning.own.digit_sort", "BLOCK", (16, 64), (), _SORTS),
+    Threshold("sched.planning.own.few_values", "LEAST_EXTENT", (1 << 14, 1 << 30), (), _SORTS),
     Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("sched.mapping.merge_launches", "MOST_BUFFERS", (0, 12), (), (*_MERGED, *_STORED)),
@@ -372,9 +376,14 @@ BY_DESIGN: Mapping[str, str] = {
     "double_buffer_loops.MOST_OPS": "as much again is compiled: a part of a second",
     "map_axes.LEAST_TALL": "a line of each is 32 KiB, a whole first cache of most processors",
     "map_axes.READ_LINES_NBYTES": "four lines: the panels that are stored to at once are few",
-    "radix_sort.DIGITS": "three tell most numbers apart; fewer would be put in order by insertion",
-    "radix_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
-    "radix_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
+    "digit_sort.DIGITS": "three tell most numbers apart; fewer would be put in order by insertion",
+    "digit_sort.DIGITS_OF_LONG": "four tell all numbers of 32 bits apart",
+    "digit_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
+    "digit_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
+    "digit_sort.BITS_OF_VERY_LONG": "three such digits tell all numbers of 32 bits apart",
+    "few_values.MOST_VALUES": "the table lies in the first cache, and is left early where there are more",
+    "few_values.LEAST_SHARE": "what is looked up in vain takes a fiftieth of the time of a sort",
+    "few_values.FREE_PLACES": "the next free place is next to the first one mostly",
     "kernel_memory.STRIPS_NBYTES_LIMIT": "half of what a kernel may have; the rest is for a value a column",
     "separate_preparation.MOST_GROWTH": "what is kept of an array takes no more than twice its memory",
     "handovers.MOST_ACCESSES": "half of the 16 sums of a tile, which are as many matrices",

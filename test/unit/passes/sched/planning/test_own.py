@@ -10,10 +10,11 @@ from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph.types import INTEGERS, NUMBERS
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.sched.planning.own import radix_sort
+from tenon.passes.sched.planning.own import digit_sort, few_values
 from tenon.semantics.numpy_types import dtype_of
 from tenon.test.unit.everywhere import run_everywhere
 from tenon.test.unit.threefry_vectors import VECTORS
+from xdsl.dialects.builtin import i32
 
 Array = npt.NDArray[Any]
 
@@ -311,8 +312,11 @@ def test_long_rows_are_sorted_by_digits(type: str, order: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["f32", "f64", "i32", "ui64", "bf16", "i8"])
-def test_very_long_rows_have_longer_digits(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(radix_sort, "LEAST_LONG_EXTENT", 64)
+@pytest.mark.parametrize("name", ["LEAST_LONG_EXTENT", "LEAST_VERY_LONG_EXTENT"])
+def test_long_rows_are_sorted_by_more_or_longer_digits(
+    name: str, type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digit_sort, name, 64)
     shape = (2, 70)
     x = tensor(shape, type)
     dtype = TYPES[type]
@@ -328,6 +332,66 @@ def sort_and_argsort(array: Array, type: str) -> None:
         found = run_op(f"sort %a axis 0{order} : {x}", x, (array, x))
         where = run_op(f"argsort %a axis 0{order} : {x}", tensor(array.shape, "i64"), (array, x))
         assert array[where].tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("type", ["f32", "i64"])
+def test_rows_in_order_and_in_the_opposite_order(type: str) -> None:
+    """Of elements that are equal and of others; more than are compared at once, and two of them exchanged."""
+    strict = np.arange(300).astype(TYPES[type])
+    exchanged = strict[::-1].copy()
+    exchanged[-2:] = exchanged[:-3:-1]
+    for array in (strict // 2, (strict // 2)[::-1].copy(), strict[:65][::-1].copy(), exchanged):
+        sort_and_argsort(array, type)
+
+
+def test_rows_of_zeros_and_nan_are_in_order() -> None:
+    zeros = np.tile(np.array([0.0, -0.0], np.float32), 40)
+    sort_and_argsort(zeros, "f32")
+    zeros[0] = 1
+    sort_and_argsort(zeros, "f32")
+    numbers = np.full(80, np.nan, np.float32)
+    numbers[0] = -1
+    sort_and_argsort(numbers, "f32")
+    sort_and_argsort(numbers[::-1].copy(), "f32")
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 9])
+@pytest.mark.parametrize("type", ["i32", "f64", "ui8"])
+def test_few_values_are_counted(type: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as are few, and one more; the first one is the least of them, and one in between."""
+    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    monkeypatch.setattr(few_values, "LEAST_SHARE", 16)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, count, (2, 131))
+    rows[:, :2] = 0, min(1, count - 1)
+    rows[:, -count:] = range(count)
+    rows[1, 0] = count // 2
+    x = tensor((2, 131), type)
+    for order in ("", " descending"):
+        run_op(f"sort %a axis 1{order} : {x}", x, (np.arange(count).astype(TYPES[type])[rows], x))
+
+
+@pytest.mark.parametrize("type", ["f32", "f16", "i1"])
+def test_few_values_of_which_some_are_equal_are_counted(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    monkeypatch.setattr(few_values, "LEAST_SHARE", 4)
+    x = tensor((90,), type)
+    run_op(f"sort %a axis 0 : {x}", x, (values(type, (90,)), x))
+
+
+def test_values_that_have_one_place_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers whose products with the multiplier are neighbours are looked for in one place first."""
+    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    monkeypatch.setattr(few_values, "LEAST_SHARE", 4)
+    inverse = pow(few_values.MULTIPLIERS[i32], -1, 1 << 32)
+    # Of the first place of the table, and of the last one, after which the first one comes.
+    products = np.concatenate([np.arange(16), (1 << 32) - 1 - np.arange(16)]).astype(np.uint64)
+    found = (products * np.uint64(inverse) & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.int32)
+    array = found[np.random.default_rng(0).integers(0, 32, 150)]
+    x = tensor((150,), "i32")
+    run_op(f"sort %a axis 0 : {x}", x, (array ^ np.int32(-1 << 31), x))
+    array[0] = found[-1]
+    run_op(f"sort %a axis 0 : {x}", x, (array ^ np.int32(-1 << 31), x))
 
 
 @pytest.mark.parametrize("type", ["i32", "i64", "f32", "f64"])
