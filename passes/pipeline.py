@@ -48,7 +48,6 @@ from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.host.schedule_collectives import ScheduleCollectivesPass
-from .sched.host.split_halos import SplitHalosPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
@@ -68,6 +67,7 @@ from .sched.mapping.tile_convolutions import TileConvolutionsPass
 from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass
 from .sharding.drop_sharding import DropShardingPass
+from .sched.steps.borders.split_halos import SplitHalosPass
 
 
 def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, ...]:

@@ -73,6 +73,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "split-axis",
         "stage-buffer",
     ),
+    "sched.steps.borders": ("split-halos",),
     "sched.mapping": (
         "collapse-axes",
         "deduplicate-kernels",
@@ -93,7 +94,6 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.mapping.gpu": ("map-work-groups",),
     "sched.host": (
         "analyze-schedule",
-        "split-halos",
         "schedule-collectives",
         "build-dependencies",
         "plan-memory",

@@ -11,7 +11,7 @@ from tenon.compiler.all_ranks import AllRanks, compiled_call, partitioned_for_al
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.sched.host.split_halos import SplitHalosPass
+from tenon.passes.sched.steps.borders.split_halos import SplitHalosPass
 from tenon.runtime.timeline.timeline import record_timeline
 from tenon.semantics.ranks.local_world import LocalWorld
 from xdsl.dialects.builtin import ModuleOp

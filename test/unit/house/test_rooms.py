@@ -11,7 +11,6 @@ MOST_FILES = 20
 WITH_FEWER = {
     "passes/graph/decompositions": "what composite ops stand for, apart from the pass that asks",
     "passes/sched": "rooms only",
-    "passes/sched/steps/borders": "where indices change along an axis, of which steps and passes ask",
 }
 """Rooms with fewer files, and what they are."""
 

@@ -38,15 +38,15 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ....dialects import sched
-from ....dialects.modules.hazards import accessed_buffers, item_blocks, items_in
-from ....dialects.modules.kernel_access import KernelAccess, access_of, accesses_of
-from ....dialects.sched import MappingAttr
-from ...indices.analysis import IndexAnalysis
-from ...indices.nests import nest_of
-from ...rewriting.kernel_names import KernelNames
-from ..steps.borders.pieces import PieceWriter
-from ..steps.borders.points import Piece, indices_below, pieces_of
+from .....dialects import sched
+from .....dialects.modules.hazards import accessed_buffers, item_blocks, items_in
+from .....dialects.modules.kernel_access import KernelAccess, access_of, accesses_of
+from .....dialects.sched import MappingAttr
+from ....indices.analysis import IndexAnalysis
+from ....indices.nests import nest_of
+from ....rewriting.kernel_names import KernelNames
+from .pieces import PieceWriter
+from .points import Piece, indices_below, pieces_of
 
 _SERIAL = MappingAttr.get()
 
