@@ -381,6 +381,7 @@ BY_DESIGN: Mapping[str, str] = {
     "digit_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
     "digit_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
     "digit_sort.BITS_OF_VERY_LONG": "three such digits tell all numbers of 32 bits apart",
+    "row_order.BLOCK": "a few vectors: of a row in no order no more is looked at",
     "few_values.MOST_VALUES": "the table lies in the first cache, and is left early where there are more",
     "few_values.LEAST_SHARE": "what is looked up in vain takes a fiftieth of the time of a sort",
     "few_values.FREE_PLACES": "the next free place is next to the first one mostly",

@@ -66,8 +66,8 @@ from .sched.mapping.tile_columns import TileColumnsPass
 from .sched.mapping.tile_convolutions import TileConvolutionsPass
 from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass
-from .sharding.drop_sharding import DropShardingPass
 from .sched.steps.borders.split_halos import SplitHalosPass
+from .sharding.drop_sharding import DropShardingPass
 
 
 def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, ...]:

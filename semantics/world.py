@@ -108,11 +108,9 @@ def difference(
     first, rank = ranks[0], ranks[differing[0]]
     if whats[differing[0]] != whats[0]:
         return RankError(
-            f"the ranks differ in what they do: rank {rank} is at its {whats[differing[0]]}, and rank {first} "
-            f"at its {whats[0]}",
+            f"the ranks differ in what they do: rank {rank} is at its {whats[differing[0]]}, and "
+            f"rank {first} at its {whats[0]}",
             rank,
         )
     listed = ", ".join(str(ranks[each]) for each in differing)
-    return RankError(
-        f"the ranks differ in {before or 'their'} {whats[0]}: {listed} from rank {first}", rank
-    )
+    return RankError(f"the ranks differ in {before or 'their'} {whats[0]}: {listed} from rank {first}", rank)

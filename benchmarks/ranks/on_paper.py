@@ -101,9 +101,8 @@ def matmul(world: World, share: int) -> Work:
 
 
 def training(world: World, share: int) -> Work:
-    from shards import LAYER_SIZES, initial_parameters  # pyright: ignore
-
     from ranks import step  # pyright: ignore
+    from shards import LAYER_SIZES, initial_parameters  # pyright: ignore
 
     mesh = tenon.Mesh((world.size,), ("batch",), world=world)
     split, whole = tenon.sharding(mesh, "batch"), tenon.sharding(mesh)
