@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from .runtime.platforms.optimize_context import OptimizeContext
     from .runtime.platforms.platform import Platform
     from .runtime.platforms.routine import Routine
+    from .runtime.reports.gathered_timeline import gather_timeline
     from .runtime.streams.event import Event
     from .runtime.timeline.timeline import record_timeline
     from .tools.explain import explain
@@ -144,6 +145,7 @@ __all__ = [
     "from_stablehlo",
     "from_torch",
     "gather",
+    "gather_timeline",
     "get_num_threads",
     "jax_compile",
     "jit",
@@ -199,6 +201,7 @@ _WHEN_ASKED_FOR = {
     "PassManager": "passes.pass_manager",
     "Schedule": "passes.sched.steps.schedule",
     "record_timeline": "runtime.timeline.timeline",
+    "gather_timeline": "runtime.reports.gathered_timeline",
     "Code": "runtime.platforms.code",
     "CodeBatch": "runtime.platforms.code",
     "Context": "runtime.platforms.context",

@@ -22,6 +22,11 @@ def test_some_ranks_have_a_mesh_of_their_own(passes: Callable[..., None], ranks:
     passes(ranks, "meshes.py")
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_timelines_of_all_ranks_are_one(passes: Callable[..., None], tmp_path: Path, ranks: int):
+    passes(ranks, "timelines.py", tmp_path)
+
+
 def test_heat_gives_the_bits_of_one_rank(mpiexec: Run, tmp_path: Path):
     sizes = ("--extent", 15, "--steps", 10, "--mesh", 2, 2, "--output", tmp_path)
     ran = mpiexec(4, EXAMPLES / "heat" / "heat.py", *sizes)
