@@ -17,7 +17,7 @@ from xdsl.irdl.declarative_assembly_format import FormatProgram
 LATE_DIALECTS = frozenset(
     (
         *("arith", "builtin", "chlo", "func", "graph", "low", "math", "memref", "scf", "sched"),
-        *("shard", "stablehlo", "vector"),
+        *("sdy", "shard", "stablehlo", "vector"),
     )
 )
 """Those whose formats the tests read."""

@@ -62,10 +62,13 @@ def merged(parts: Mapping[int, Mapping[str, Any]]) -> Timeline:
     spans: list[Span] = []
     flows: list[Flow] = []
     for rank, part in parts.items():
-        tracks = [Track(f"rank {rank}", f"{process}: {thread}") for process, thread in part["tracks"]]
-        for name, category, track, begin_ns, end_ns, args in part["spans"]:
+        rows: Sequence[tuple[str, str]] = part["tracks"]
+        tracks = [Track(f"rank {rank}", f"{process}: {thread}") for process, thread in rows]
+        reported: Sequence[tuple[str, str, int, int, int, dict[str, object]]] = part["spans"]
+        for name, category, track, begin_ns, end_ns, args in reported:
             spans.append(Span(name, Category(category), tracks[track], begin_ns, end_ns, args))
-        for name, source, source_ns, target, target_ns in part["flows"]:
+        arrows: Sequence[tuple[str, int, int, int, int]] = part["flows"]
+        for name, source, source_ns, target, target_ns in arrows:
             flows.append(Flow(name, tracks[source], source_ns, tracks[target], target_ns))
     return Timeline(min(part["start_ns"] for part in parts.values()), spans, flows)
 

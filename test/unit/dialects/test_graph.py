@@ -91,7 +91,7 @@ def test_a_constant_of_too_few_elements_is_rejected():
 def test_every_op_on_values_is_pure_and_symmetric_ones_are_commutative():
     with_effects = {graph.DimOp, graph.TnodeOp, graph.ReadOp, graph.WriteOp, graph.MergeOp, graph.PrintOp}
     with_effects |= {op for op in graph.GRAPH.operations if issubclass(op, graph.CollectiveOp)}
-    with_regions = {graph.IfOp, graph.WhileOp, graph.ScanOp}
+    with_regions = {graph.IfOp, graph.WhileOp, graph.ScanOp, graph.ManualComputationOp}
     assert all(op.has_trait(Pure) for op in graph.GRAPH.operations if op not in with_effects | with_regions)
     assert all(op.has_trait(RecursiveMemoryEffect) for op in with_regions)
     assert not any(op.has_trait(Pure) for op in with_effects)

@@ -173,7 +173,7 @@ def test_wrong_text_is_an_error_with_its_place(text: str, message: str):
 
 def test_an_op_of_an_unknown_dialect_names_those_that_there_are():
     own = {"arith", "builtin", "func", "graph", "low", "math", "memref", "scf", "sched", "vector"}
-    own |= {"chlo", "shard", "stablehlo"}
+    own |= {"chlo", "sdy", "shard", "stablehlo"}
     # Other tests of the process may have registered some of their own.
     dialects = ", ".join(sorted(own | CUSTOM_DIALECTS))
     message = f"unknown op tosa.constant (there is no dialect tosa, but {dialects})"

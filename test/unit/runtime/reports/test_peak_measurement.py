@@ -201,8 +201,10 @@ def test_what_was_measured_is_kept_for_other_processes(tmp_path: Path, monkeypat
     monkeypatch.setattr(measured_rooflines, "MEASURED", {})
     assert device_roofline(backend) == found
     assert driver.n_runs == n_runs
-    (file,) = (tmp_path / "cache").iterdir()
-    assert file.name.startswith("roofline-")
+    folder = cache_folder()
+    assert folder is not None
+    (info,) = folder.files()
+    assert info.name.startswith("roofline-")
 
 
 def test_what_is_no_roofline_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
