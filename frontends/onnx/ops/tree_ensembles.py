@@ -108,16 +108,21 @@ def tree_ensemble(
                 f"a node goes to a node that is not there (there are {inner}, and {leaves} leaves)"
             )
         places.append(np.concatenate([np.where(is_leaf, at + inner, at), np.arange(leaves) + inner]))
-    modes = _array(nodes_modes, np.int64)
+    modes, roots = _array(nodes_modes, np.int64), _array(tree_roots, np.int64)
+    if len(modes) != inner:
+        raise TenonError(f"{inner} nodes, and {len(modes)} modes")
+    if np.any(roots >= inner):
+        raise TenonError(f"a tree begins at a node that is not there (there are {inner})")
     padding = np.zeros(leaves, np.int64)
     trees = Trees(
-        _array(tree_roots, np.int64),
+        roots,
         np.concatenate([_array(nodes_featureids, np.int64), padding]),
         np.concatenate([modes, padding]),
         np.concatenate([splits, padding.astype(splits.dtype)]),
         places[0],
         places[1],
         np.concatenate([_array(nodes_missing_value_tracks_true or [0] * inner, np.bool_), padding != 0]),
+        np.arange(inner + leaves) >= inner,
         _members(np.flatnonzero(modes == COMPARISONS.index("MEMBER")), membership_values, inner + leaves),
     )
     at = trees.leaves(x, context)
@@ -171,6 +176,7 @@ def _older(
         places[0],
         places[1],
         _array(missing or [0] * count, np.bool_),
+        is_leaf,
     )
     floats = x if x.dtype.kind == "f" else tnp.astype(x, np.dtype(np.float32))
     return trees.leaves(floats, context), pairs

@@ -37,8 +37,8 @@ def _are_below(numbers: NumpyArray, count: int) -> bool:
 @dataclass(frozen=True)
 class Trees:
     """
-    The nodes of all trees: inner ones first, which go to `on_true` or `on_false`, and then the leaves, which
-    go to themselves. `members` are the values of nodes that look for one among several, filled up with NaN.
+    The nodes of all trees: inner ones go to `on_true` or `on_false`, leaves to themselves. `members` are the
+    values of nodes that look for one among several, filled up with NaN.
     """
 
     roots: NumpyArray
@@ -49,17 +49,25 @@ class Trees:
     on_false: NumpyArray
     missing_goes_on: NumpyArray
     """Whether NaN goes to `on_true`."""
+    is_leaf: NumpyArray
     members: NumpyArray | None = None
 
     def check(self) -> int:
         """
-        Returns how many comparisons a row makes at most.
+        Returns how many comparisons a row makes at most. Nodes are taken once, when all that go to them are.
 
         Raises:
             TenonError: a node goes to no node, or to one that it is reached from; a comparison is none.
         """
         count = len(self.features)
-        columns = (self.comparisons, self.values, self.on_true, self.on_false, self.missing_goes_on)
+        columns = (
+            self.comparisons,
+            self.values,
+            self.on_true,
+            self.on_false,
+            self.missing_goes_on,
+            self.is_leaf,
+        )
         if any(len(each) != count for each in columns):
             raise TenonError(f"{count} nodes, and attributes of {sorted({len(each) for each in columns})}")
         for each in (self.roots, self.on_true, self.on_false):
@@ -69,12 +77,16 @@ class Trees:
             raise TenonError("there are no trees")
         if not _are_below(self.comparisons, len(COMPARISONS)):
             raise TenonError(f"a comparison is none of {', '.join(COMPARISONS)}")
-        here, depth = np.unique(self.roots), 0
-        while len(inner := here[self.on_true[here] != here]):
-            here = np.unique(np.concatenate([self.on_true[inner], self.on_false[inner]]))
-            depth += 1
-            if depth > count:
-                raise TenonError("a tree goes round in a circle")
+        aims = np.stack([self.on_true, self.on_false])
+        waits = np.bincount(aims[:, ~self.is_leaf].reshape(-1), minlength=count)
+        here, taken, depth = np.flatnonzero(waits == 0), 0, -1
+        while len(here):
+            taken, depth = taken + len(here), depth + 1
+            following, times = np.unique(aims[:, here[~self.is_leaf[here]]], return_counts=True)
+            waits[following] -= times
+            here = following[waits[following] == 0]
+        if taken != count:
+            raise TenonError("a tree goes round in a circle")
         return depth
 
     def leaves(self, x: Any, context: Context) -> Any:

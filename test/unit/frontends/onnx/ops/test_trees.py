@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from typing import Any
 
 import numpy as np
@@ -162,9 +163,12 @@ def test_trees_with_members():
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"tree_roots": [9]}, "a node goes to a node that is not there"),
+    ({"tree_roots": [-1]}, "a node goes to a node that is not there"),
     ({"nodes_falsenodeids": [9, 2, 2]}, "a node goes to a node that is not there"),
     ({"nodes_falsenodeids": [0, 2, 2]}, "a tree goes round in a circle"),
+    ({"nodes_truenodeids": [0, 1, 2], "nodes_trueleafs": [0, 1, 1]}, "a tree goes round in a circle"),
+    ({"tree_roots": [0, 3]}, "a tree begins at a node that is not there"),
+    ({"nodes_modes": np.array([6, 0, 0, 0, 0, 0, 6], np.uint8)}, "3 nodes, and 7 modes"),
     ({"nodes_featureids": [0, 2, 0]}, "a node asks for a feature that is not there"),
     ({"nodes_featureids": [0, 1]}, "2 nodes, that go to 3 nodes"),
     ({"nodes_modes": np.array([6, 9, 0], np.uint8)}, "a comparison is none of LEQ"),
@@ -185,6 +189,7 @@ def test_trees_that_are_wrong(changed: dict[str, Any], message: str):
 
 OLDER: list[tuple[dict[str, Any], str]] = [
     ({"nodes_falsenodeids": [9, 0, 0, 0, 0, 2, 0, 0]}, "there is no node 9 in tree 0"),
+    ({"nodes_truenodeids": [4, 0, 3, 0, 0, 1, 0, 0]}, "a tree goes round in a circle"),
     ({"nodes_nodeids": [4, 1, 2, 3, 3, 0, 1, 2]}, "two nodes of a tree have one number"),
     ({"nodes_modes": ["BRANCH_LEQ", "LEAF"]}, "8 nodes, and attributes of other lengths"),
     ({"nodes_modes": ["BRANCH_MEMBER", *NODES["nodes_modes"][1:]]}, "a mode of nodes is 'MEMBER'"),
@@ -210,9 +215,22 @@ def test_older_trees_that_are_wrong(changed: dict[str, Any], message: str):
 
 def test_no_trees_are_none():
     none = np.zeros(0, np.int64)
-    trees = Trees(none, none, none, none.astype(np.float32), none, none, none.astype(bool))
+    trees = Trees(none, none, none, none.astype(np.float32), none, none, none > 0, none > 0)
     with pytest.raises(TenonError, match="there are no trees"):
         trees.check()
+
+
+def test_a_large_circle_is_found_at_once():
+    count = 20_000
+    zeros, nodes = np.zeros(count, np.int64), np.arange(count)
+    others = np.random.default_rng(0).integers(0, count, count)
+    trees = Trees(
+        zeros[:1], zeros, zeros, zeros, (nodes + 1) % count, others, zeros > 0, nodes == count, None
+    )
+    start = time.process_time()
+    with pytest.raises(TenonError, match="a tree goes round in a circle"):
+        trees.check()
+    assert time.process_time() - start < 5
 
 
 def test_trees_ask_rows():
