@@ -27,6 +27,9 @@ _TELL_SECONDS = 1.0
 """After how long it tells those of its group what it waits for, which may have ended."""
 
 
+_NO_NUMBER = -1
+"""What stands for the number of a collective of some ranks: who has ended answers, others cannot compare."""
+
 _REMEMBERED = 256
 """How many collectives that have begun a rank can still name."""
 
@@ -138,9 +141,9 @@ class MpiRequest:
             ends.look()
             self.owner.finish_checks(self)
             self._check_others()
-            if now - began > _TELL_SECONDS and not has_told and self.number is not None:
+            if now - began > _TELL_SECONDS and not has_told:
                 has_told = True
-                ends.tell(self.ranks, self.number, self.what)
+                ends.tell(self.ranks, _NO_NUMBER if self.number is None else self.number, self.what)
             if now - began > self.owner.timeout_seconds:
                 ranks = ", ".join(map(str, self.ranks))
                 raise RankError(

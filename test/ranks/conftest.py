@@ -30,7 +30,7 @@ class Ran:
     @property
     def seconds_of_fault(self) -> float:
         """How long it took from where the last rank has said that it begins: starting takes its own time."""
-        begins = [float(text) for text in re.findall(r"begins (\S+)", self.text)]
+        begins = [float(text) for text in re.findall(r"begins ([\d.]+)\n", self.text)]
         assert begins, self.text
         return self.ended - max(begins)
 
