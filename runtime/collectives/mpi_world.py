@@ -72,8 +72,9 @@ class MpiWorld:
             )
         comm, ranks = self._group(collective.grid, collective.axes)
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)
-        # Parts may be uneven: their shapes are no part of what all ranks have alike.
-        shape = operand.shape if collective.kind == "all_reduce" else ()
+        # Parts may be uneven: what all ranks have alike has a shape only where all of them add up one.
+        is_alike = collective.kind == "all_reduce" and len(ranks) == self.size
+        shape = operand.shape if is_alike else ()
         what, alike = _names(collective, operand.dtype, shape)
         self._history = crc32(alike, self._history)
         if self.is_of_all:

@@ -33,6 +33,10 @@ sums, shifted = program(tenon.shard(WHOLE, blocks), tenon.shard(WHOLE.T.copy(), 
 np.testing.assert_allclose(tenon.gather(sums).numpy(), np.exp(WHOLE @ WHOLE.T).sum(0), rtol=1e-4)
 np.testing.assert_array_equal(tenon.gather(shifted).numpy(), WHOLE * 2 + 1)
 
+# Rows of unequal parts are added up in groups of unequal extents.
+row_sums = tenon.jit(lambda a: tnp.sum(a, axis=1))(tenon.shard(WHOLE, blocks))
+np.testing.assert_allclose(tenon.gather(row_sums).numpy(), WHOLE.sum(1), rtol=1e-4, atol=1e-5)
+
 
 def heat(u, steps):
     def step(_, u):
