@@ -67,6 +67,9 @@ class World(Protocol):
         ...
 
 
+CHANNEL = 0
+"""The channel of what no program asks for; programs number theirs from 1."""
+
 THREAD_WORLD: ContextVar[World | None] = ContextVar("world", default=None)
 """The world of a rank that is a thread of this process, as `run_ranks` has it."""
 
@@ -74,6 +77,19 @@ THREAD_WORLD: ContextVar[World | None] = ContextVar("world", default=None)
 def joined(arrays: Sequence[Array]) -> Array:
     """Returns the elements of several arrays of one dtype as one: what a bundle of collectives exchanges."""
     return np.concatenate([array.reshape(-1) for array in arrays])
+
+
+def told(world: World, message: bytes) -> Array:
+    """
+    Returns what all ranks say, as rows of bytes, which are equally many on all.
+
+    Raises:
+        RankError: another rank has ended, or failed.
+    """
+    own = np.frombuffer(message, np.uint8).reshape(1, -1)
+    rows = np.empty((world.size, own.shape[1]), np.uint8)
+    world.begin(Collective("all_gather", CHANNEL, (world.size,), (0,), dim=0), own, rows).wait()
+    return rows
 
 
 def check_world(collectives: Iterable[Collective], world: World | None) -> None:

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.collective import Collective
 from ...errors import RankError, TenonError
+from ...semantics.world import told
 from ..arrays.aval import aval_of
 from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tree import flatten, paths, unflatten
 from .boxes import Box, copy_common, extents, overlap
 from .checkpoint_index import INDEX, CheckpointIndex, Part, SavedArray, read_index
-from .exchange import CHANNEL
 from .mesh import Mesh
 from .sharded_array import ShardedArray
 from .sharding import Sharding
@@ -56,7 +55,7 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
     mesh: Mesh = leaves[0].sharding.mesh
     root = Path(folder)
     token = secrets.token_bytes(8) if mesh.rank == 0 else bytes(8)
-    data = f"data-{_told(mesh, token)[0][:8].tobytes().hex()}"
+    data = f"data-{told(mesh.world, token)[0][:8].tobytes().hex()}"
     parts = [_parts(leaf) for leaf in leaves]
     index = CheckpointIndex(data, tuple(map(_saved, names, leaves, parts)))
     writers = [[rank for _, rank in each] for each in parts]
@@ -142,19 +141,10 @@ def _chunks(values: NumpyArray) -> Iterator[memoryview]:
         yield values[start : start + _CHUNK_NBYTES].data
 
 
-def _told(mesh: Mesh, message: bytes) -> NumpyArray:
-    """Returns what all ranks say, as rows of bytes, which are equally many on all."""
-    own = np.frombuffer(message, np.uint8).reshape(1, -1).copy()
-    result = np.empty((mesh.size, own.shape[1]), np.uint8)
-    axes = tuple(range(len(mesh.shape)))
-    mesh.world.begin(Collective("all_gather", CHANNEL, mesh.shape, axes, dim=0), own, result).wait()
-    return result
-
-
 def _check_written(mesh: Mesh, failure: OSError | None) -> None:
     """Raises what went wrong on this rank, or RankError for what did on another one."""
     text = b"" if failure is None else f"!{failure.strerror}".encode()[:_STATUS_NBYTES]
-    rows = _told(mesh, text.ljust(_STATUS_NBYTES, b"\0"))
+    rows = told(mesh.world, text.ljust(_STATUS_NBYTES, b"\0"))
     if failure is not None:
         raise failure
     for rank, row in enumerate(rows):
@@ -166,7 +156,7 @@ def _with_digests(
     mesh: Mesh, index: CheckpointIndex, writers: Sequence[Sequence[int]], digests: Sequence[bytes]
 ) -> CheckpointIndex:
     """Returns the index with the digests that the writers of the parts found, one for each array."""
-    rows = _told(mesh, b"".join(digests)).reshape(mesh.size, len(digests), -1)
+    rows = told(mesh.world, b"".join(digests)).reshape(mesh.size, len(digests), -1)
     arrays: list[SavedArray] = []
     for number, (array, ranks) in enumerate(zip(index.arrays, writers, strict=True)):
         parts = [

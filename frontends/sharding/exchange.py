@@ -7,13 +7,10 @@ from bisect import bisect
 import numpy as np
 
 from ...dialects.collective import Collective
-from ...semantics.world import Request
+from ...semantics.world import CHANNEL, Request
 from ..arrays.concrete import NumpyArray
 from .boxes import Box, common, copy_common, extents, overlap, within
 from .sharding import Sharding
-
-CHANNEL = 0
-"""The channel of what no program asks for; programs number theirs from 1."""
 
 
 def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local: NumpyArray) -> NumpyArray:

@@ -26,7 +26,6 @@ _LOOK_SECONDS = 0.02
 _TELL_SECONDS = 1.0
 """After how long it tells those of its group what it waits for, which may have ended."""
 
-
 _NO_NUMBER = -1
 """What stands for the number of a collective of some ranks: who has ended answers, others cannot compare."""
 

@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...dialects.collective import Collective
-from ...semantics.numpy_types import Array
-from ...semantics.world import World
+from ...semantics.world import CHANNEL, World, told
 from ..collectives.worlds import current_world
 from ..timeline.spans import Category, Flow, Span, Track
 from ..timeline.timeline import Timeline
-
-_CHANNEL = 0
-"""That of what no program asks for."""
 
 _PROCESS = secrets.token_hex(8)
 """Of this process; with its number, for one that was forked has the same. Machines may have one name."""
@@ -104,23 +100,15 @@ def _sent(world: World, pair: tuple[int, int], number: int) -> int:
     operand = np.full(int(world.rank == pair[0]), number, np.int64)
     result = np.zeros(int(world.rank == pair[1]), np.int64)
     world.begin(
-        Collective("collective_permute", _CHANNEL, (world.size,), (0,), pairs=(pair,)), operand, result
+        Collective("collective_permute", CHANNEL, (world.size,), (0,), pairs=(pair,)), operand, result
     ).wait()
     return int(result.sum())
 
 
-def _gathered(world: World, own: bytes) -> Sequence[bytes]:
-    lengths = _all_gathered(world, np.array([[len(own)]], np.int64))[:, 0]
-    row = np.zeros((1, int(lengths.max())), np.uint8)
-    row[0, : len(own)] = np.frombuffer(own, np.uint8)
-    rows = _all_gathered(world, row)
-    return [bytes(found[:length]) for found, length in zip(rows, lengths, strict=True)]
-
-
-def _all_gathered(world: World, row: Array) -> Array:
-    found = np.empty((world.size, row.shape[1]), row.dtype)
-    world.begin(Collective("all_gather", _CHANNEL, (world.size,), (0,), dim=0), row, found).wait()
-    return found
+def _gathered(world: World, own: bytes) -> list[bytes]:
+    lengths = [int.from_bytes(row.tobytes(), "little") for row in told(world, len(own).to_bytes(8, "little"))]
+    rows = told(world, own.ljust(max(lengths), b"\0"))
+    return [row[:length].tobytes() for row, length in zip(rows, lengths, strict=True)]
 
 
 def _packed(timeline: Timeline, offset: int) -> Mapping[str, Any]:
