@@ -15,7 +15,7 @@ import numpy as np
 from ...compiler.compile import Executable
 from ...errors import CallError, MissingExtraError
 from ..calls.compiled_trace import compile_with_frozen
-from .jax_program import is_key, program_of
+from .jax_program import carrier_of, is_key, program_of
 
 
 def jax_module() -> Any:
@@ -49,6 +49,12 @@ class JaxFunction:
         program = program_of(self._jax, traced, self.__name__)
         self._kept, self._result_keys = program.kept, program.result_keys
         self._avals = tuple(traced.jaxpr.in_avals)
+        self._results_as = [
+            (number, aval.dtype)
+            for number, aval in enumerate(traced.jaxpr.out_avals)
+            if carrier_of(aval.dtype) != aval.dtype
+        ]
+        """The dtypes of results that the program gives in others."""
         self.executable: Executable
         """The compiled program: its arguments are the leaves that it reads, and then what does not change."""
         self.executable, prepared = compile_with_frozen(program.module, program.weights, **self._options)
@@ -80,6 +86,8 @@ class JaxFunction:
         taken = [self._array(leaves[number], self._avals[number].dtype) for number in self._kept]
         results = self.executable(*taken, *self.fixed_values)
         found = [results] if self._is_single else list(results)
+        for number, dtype in self._results_as:
+            found[number] = np.asarray(found[number]).astype(dtype)
         if convert is not None:
             found = [convert(each) for each in found]
         return [
@@ -90,13 +98,17 @@ class JaxFunction:
     def _array(self, leaf: Any, dtype: Any) -> Any:
         """
         Returns an argument in the dtype that jax has for it: numbers have that of the traced argument,
-        numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits.
+        numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits;
+        integers of 2 and 4 bits are carried in those of 8.
         """
         found = getattr(leaf, "dtype", None)
         if isinstance(leaf, bool | int | float):
             return np.asarray(leaf, dtype)
         if found == dtype:
-            return self._jax.random.key_data(leaf) if is_key(self._jax, leaf) else leaf
+            if is_key(self._jax, leaf):
+                return self._jax.random.key_data(leaf)
+            carrier = carrier_of(dtype)
+            return leaf if carrier == dtype else np.asarray(leaf).astype(carrier)
         is_narrowed = isinstance(found, np.dtype) and self._jax.dtypes.canonicalize_dtype(found) == dtype
         return np.asarray(leaf).astype(dtype) if is_narrowed else leaf
 

@@ -94,9 +94,21 @@ def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
     return JaxProgram(
         module,
         tuple([number for number in kept if number < n_leaves]),
-        tuple([values[number - n_leaves] for number in kept if number >= n_leaves]),
+        tuple([_carried(values[number - n_leaves]) for number in kept if number >= n_leaves]),
         tuple(result_keys),
     )
+
+
+_CARRIERS = {"int2": np.int8, "int4": np.int8, "uint2": np.uint8, "uint4": np.uint8}
+
+
+def carrier_of(dtype: Any) -> Any:
+    """Returns the dtype that carries integers of 2 and 4 bits in a program, and any other as it is."""
+    return _CARRIERS.get(str(dtype), dtype)
+
+
+def _carried(values: NumpyArray) -> NumpyArray:
+    return values.astype(carrier_of(values.dtype), copy=False)
 
 
 def is_key(jax: Any, value: Any) -> bool:

@@ -26,6 +26,7 @@ from ...errors import TenonError
 from .device_grid import DeviceGrid
 from .emitter import Emitter, Unsupported
 from .extents import KnownNumbers
+from .narrow_types import carried, carrier_of, is_narrow
 
 Rule = Callable[["Conversion", Any], Sequence[SSAValue] | SSAValue]
 
@@ -83,8 +84,8 @@ class Conversion(Emitter):
         return self.declared(op, number).element_type
 
     def declared(self, op: Operation, number: int = 0) -> TensorType[Any]:
-        """Returns the type of a result, as it is declared."""
-        type = op.results[number].type
+        """Returns the type of a result, as it is declared, of carriers for narrow integers."""
+        type = carried(op.results[number].type)
         if not isinstance(type, TensorType):
             raise VerifyException(f"{op.name}: result {number} is {type}, expected a tensor")
         return cast(TensorType[Any], type)
@@ -184,14 +185,20 @@ class Conversion(Emitter):
             self.values[old] = new
 
     def _converted(self, op: Operation) -> Sequence[SSAValue]:
+        narrow: Attribute | None = None
         for type in (*(operand.type for operand in op.operands), *op.result_types):
-            if (element := element_of(type)) is not None and element not in _ELEMENTS:
+            element = element_of(type)
+            if is_narrow(element):
+                narrow = element
+            elif element is not None and element not in _ELEMENTS:
                 raise self.unsupported(f"of {element}")
         if any(operand in self.tuples for operand in op.operands) and not isinstance(
             op, stablehlo.GetTupleElementOp
         ):
             raise self.unsupported("of a tuple")
-        rule = self._rules.get(type_of(op))
+        rule = (self._rules if narrow is None else NARROW_RULES).get(type_of(op))
+        if rule is None and narrow is not None:
+            raise self.unsupported(f"of {narrow}")
         if rule is None and op.name.startswith("graph.") and not op.regions:
             rule = _kept
         if rule is None:
@@ -234,7 +241,8 @@ class Conversion(Emitter):
         declared = element_of(type)
         if declared is None:
             return self.scalar(0, ELEMENT_TYPES[-1])
-        element = declared if declared in _ELEMENTS else ELEMENT_TYPES[0]
+        element = carrier_of(declared)
+        element = element if element in _ELEMENTS else ELEMENT_TYPES[0]
         extents = cast(TensorType[Any], type).get_shape()
         shape: list[Extent] = [1 if extent == DYNAMIC_INDEX else extent for extent in extents]
         return self.full(0, element, shape)
@@ -254,6 +262,9 @@ class Conversion(Emitter):
 
 LIFTABLE: set[type[Operation]] = set()
 """The ops that a region over elements may consist of; `rules.py` fills it."""
+
+NARROW_RULES: dict[type[Operation], Rule] = {}
+"""What ops over integers of 2 and 4 bits become; `rules.py` fills it."""
 
 
 def element_of(type: Attribute) -> Attribute | None:

@@ -48,6 +48,7 @@ from .argument_dims import argument_types
 from .conversion import Conversion, element_of
 from .device_grid import DeviceGrid
 from .devices.shardings import drop_void_annotations, write_grid, write_shardings
+from .narrow_types import carried, wrapped
 from .rules import RULES
 
 
@@ -131,7 +132,7 @@ def convert_functions(module: ModuleOp) -> None:
 def _convert(function: func.FuncOp, dims: dict[str, DimSymbol], devices: DeviceGrid | None) -> Conversion:
     check_single_block(function)
     old = function.body.block
-    block = Block(arg_types=argument_types(function, dims))
+    block = Block(arg_types=[carried(type) for type in argument_types(function, dims)])
     for argument, before in zip(block.args, old.args, strict=True):
         argument.location, argument.name_hint = before.location, _name_of(before)
     conversion = Conversion(block, RULES, dims, devices)
@@ -141,7 +142,12 @@ def _convert(function: func.FuncOp, dims: dict[str, DimSymbol], devices: DeviceG
             conversion.first_place = conversion.first_place or function.location
     if conversion.unsupported_ops:
         return conversion
-    last = conversion.convert_block(old, block.args)
+    # What a caller gives need not be in the range of a narrow type.
+    arguments = [
+        wrapped(conversion, argument, element_of(before.type) or argument.type)
+        for argument, before in zip(block.args, old.args, strict=True)
+    ]
+    last = conversion.convert_block(old, arguments)
     results = conversion.operands(last)
     end = func.ReturnOp(*results)
     end.location = last.location

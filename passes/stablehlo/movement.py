@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, Signedness
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent
 from ...dialects.graph import tensor_of
-from .conversion import Conversion, Rule
-from .emitter import Emitter, is_bool, width_of, with_sign
+from .conversion import Conversion, Rule, element_of
+from .emitter import Emitter, is_bool, width_of
+from .narrow_types import carrier_of, is_narrow, wrapped
 
 
 def _constant(c: Conversion, op: stablehlo.ConstantOp) -> SSAValue:
@@ -125,38 +126,57 @@ def _dynamic_update_slice(c: Conversion, op: Operation) -> SSAValue:
 
 
 def _bitcast_convert(c: Conversion, op: Operation) -> SSAValue:
-    x, element = c.operand(op, 0), c.result_element(op)
-    before, after = width_of(c.element(x)), width_of(element)
-    if is_bool(c.element(x)) or is_bool(element):
-        if c.element(x) != element:
-            raise c.unsupported(f"of {c.element(x)} as {element}")
+    """The lowest bits are of the first of several elements. A boolean is 1 bit."""
+    x = c.operand(op, 0)
+    of, to = element_of(op.operands[0].type), element_of(op.results[0].type)
+    assert of is not None and to is not None, "tensors"
+    before, after = width_of(of), width_of(to)
+    if of == to:
         return x
-    if before == after:
-        return c.bitcast(x, element)
-    wide, narrow = (with_sign(each, Signedness.UNSIGNED) for each in _ordered(c.element(x), element))
-    factor = wide.width.data // narrow.width.data
-    bits = c.bitcast(x, with_sign(c.element(x), Signedness.UNSIGNED))
+    if before == after and before >= 8:
+        return c.bitcast(x, to)
+    bits = _bits_of(c, x, of)
+    shape = c.shape(bits)
     if before > after:
-        shape = c.shape(bits)
+        factor = before // after
         parts = [
-            c.reshape(c.cast(c.binary(graph.ShrOp, bits, k * after), narrow), (*shape, 1))
+            c.reshape(c.cast(c.binary(graph.ShrOp, bits, k * after), _holding(after)), (*shape, 1))
             for k in range(factor)
         ]
-        return c.bitcast(c.concat(parts, len(shape)), element)
-    shape = c.shape(bits)
+        return _from_bits(c, c.concat(parts, len(shape)), to)
+    if before == after:
+        return _from_bits(c, bits, to)
+    factor = after // before
     if not shape or shape[-1] != factor:
         raise VerifyException(f"{op.name}: {c.type(x)} has no last axis of {factor} elements")
     whole: SSAValue | None = None
     for k in range(factor):
         part = c.reshape(c.part(bits, len(shape) - 1, k, 1), shape[:-1])
-        moved = c.binary(graph.ShlOp, c.cast(part, wide), k * before)
+        moved = c.binary(graph.ShlOp, c.cast(part, _holding(after)), k * before)
         whole = moved if whole is None else c.binary(graph.OrOp, whole, moved)
     assert whole is not None, "a factor of 0"
-    return c.bitcast(whole, element)
+    return _from_bits(c, whole, to)
 
 
-def _ordered(first: Attribute, second: Attribute) -> tuple[Attribute, Attribute]:
-    return (first, second) if width_of(first) > width_of(second) else (second, first)
+def _holding(width: int) -> IntegerType:
+    """Returns the integers without a sign that hold so many bits."""
+    return IntegerType(max(width, 8), Signedness.UNSIGNED)
+
+
+def _bits_of(c: Emitter, x: SSAValue, element: Attribute) -> SSAValue:
+    """Returns the bits of elements of a type in integers without a sign."""
+    held = _holding(width_of(element))
+    if is_bool(element):
+        return c.cast(x, held)
+    bits = c.bitcast(x, held)
+    return c.binary(graph.AndOp, bits, (1 << width_of(element)) - 1) if is_narrow(element) else bits
+
+
+def _from_bits(c: Emitter, bits: SSAValue, element: Attribute) -> SSAValue:
+    """Returns elements of a type from their bits; of those above, which a narrow type has not, none count."""
+    if is_bool(element):
+        return c.cast(c.binary(graph.AndOp, bits, 1), element)
+    return wrapped(c, c.bitcast(bits, carrier_of(element)), element)
 
 
 def _identity(c: Conversion, op: Operation) -> Sequence[SSAValue]:

@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 from ...dialects import stablehlo
 from ...dialects.stablehlo import chlo
 from . import (
-    bits,
     contraction,
     control,
     dynamic,
@@ -17,9 +16,10 @@ from . import (
     normalization,
     reduction,
     sorting,
-    special_functions,
 )
-from .conversion import LIFTABLE, Rule
+from .arithmetic import bits, special_functions
+from .arithmetic.narrow_integers import rules_of
+from .conversion import LIFTABLE, NARROW_RULES, Rule
 from .devices import collectives, manual, shardings
 from .linear_algebra import triangles
 
@@ -48,3 +48,4 @@ RULES: dict[type[Operation], Rule] = {
 LIFTABLE.update((*elementwise.RULES, *special_functions.RULES))
 LIFTABLE.update((stablehlo.ConstantOp, chlo.ConstantOp, stablehlo.ReducePrecisionOp))
 LIFTABLE.discard(stablehlo.MapOp)
+NARROW_RULES.update(rules_of(RULES))
