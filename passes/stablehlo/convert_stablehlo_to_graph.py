@@ -47,6 +47,7 @@ from ..graph.inline_calls import InlineCallsPass
 from .argument_dims import argument_types
 from .conversion import Conversion, element_of
 from .device_grid import DeviceGrid
+from .devices.hlo_shardings import read_old_shardings
 from .devices.shardings import drop_void_annotations, write_grid, write_shardings
 from .narrow_types import carried, wrapped
 from .rules import RULES
@@ -106,6 +107,7 @@ def convert_functions(module: ModuleOp) -> None:
     dims = dims_of(module)
     declared = set(dims)
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    read_old_shardings(module)
     drop_void_annotations(module)
     devices = DeviceGrid.of(module)
     conversions = [_convert(function, dims, devices) for function in functions]

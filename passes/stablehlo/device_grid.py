@@ -119,7 +119,7 @@ class DeviceGrid:
 
     def axes_of_groups(self, groups: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
         """Returns the axes along which all groups lie, in the order of members; None where there are none."""
-        digits = _digits(groups[0]) if groups else None
+        digits = digits_of(groups[0]) if groups else None
         if digits is None or sorted(each for group in groups for each in group) != [*range(self.size)]:
             return None
         found: list[int] = []
@@ -220,7 +220,7 @@ def _cuts_of_ops(module: ModuleOp, meshes: dict[str, MeshAxes], size: int) -> It
         if isinstance(op, stablehlo.GroupsOp):
             groups = op.rows("replica_groups")
             if groups and len(groups) * len(groups[0]) <= size:
-                for stride, extent in _digits(groups[0]) or ():
+                for stride, extent in digits_of(groups[0]) or ():
                     yield {stride, stride * extent}
 
 
@@ -248,7 +248,7 @@ SHARDING = "sdy.sharding"
 """The attribute of an argument, or of a result, that says how it is split."""
 
 
-def _digits(group: Sequence[int]) -> list[tuple[int, int]] | None:
+def digits_of(group: Sequence[int]) -> list[tuple[int, int]] | None:
     """
     Returns the strides and extents that the members of a group count with, the slowest first; None where they
     do not count so. The first member is that of the lowest number.
