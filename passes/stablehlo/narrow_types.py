@@ -35,7 +35,8 @@ def carried(type: Attribute) -> Attribute:
     tensor = cast(TensorType[Any], type)
     if not is_narrow(tensor.element_type):
         return type
-    return TensorType(carrier_of(tensor.element_type), tensor.shape, tensor.encoding)
+    made: TensorType[Any] = TensorType(carrier_of(tensor.element_type), tensor.shape, tensor.encoding)
+    return made
 
 
 def wrapped(c: Emitter, x: SSAValue, element: Attribute) -> SSAValue:

@@ -49,15 +49,17 @@ _COMPUTING: tuple[type[Operation], ...] = (
 
 def rules_of(rules: Mapping[type[Operation], Rule]) -> dict[type[Operation], Rule]:
     """Returns what each op becomes that takes or gives narrow integers; others have no conversion of them."""
-    return (
-        {op: rules[op] for op in _MOVING}
-        | {op: _wrapping(rules[op]) for op in _COMPUTING}
-        | {op: _wrapping(rule) for op, rule in _OF_BITS.items()}
-        | {
-            stablehlo.BitcastConvertOp: rules[stablehlo.BitcastConvertOp],
-            stablehlo.ConstantOp: lambda c, op: rules[stablehlo.ConstantOp](c, _carried_constant(op)),
-        }
-    )
+    constant = rules[stablehlo.ConstantOp]
+
+    def carried_constant(c: Conversion, op: stablehlo.ConstantOp) -> Sequence[SSAValue] | SSAValue:
+        return constant(c, _carried_constant(op))
+
+    found: dict[type[Operation], Rule] = {op: rules[op] for op in _MOVING}
+    found |= {op: _wrapping(rules[op]) for op in _COMPUTING}
+    found |= {op: _wrapping(rule) for op, rule in _OF_BITS.items()}
+    found[stablehlo.BitcastConvertOp] = rules[stablehlo.BitcastConvertOp]
+    found[stablehlo.ConstantOp] = carried_constant
+    return found
 
 
 def _wrapping(rule: Rule) -> Rule:

@@ -162,7 +162,8 @@ def _translate_list(op: func.FuncOp, name: str, values: Iterable[Attribute], n_d
         held = dict(attributes.data) if isinstance(attributes, DictionaryAttr) else {}
         text = _text_of(held.pop(OLD_SHARDING, None))
         if text is not None and isinstance(type, TensorType):
-            held[SHARDING] = _sharding(op, f"@{op.sym_name.data}: {what} {number}", text, type, n_devices)
+            who = f"@{op.sym_name.data}: {what} {number}"
+            held[SHARDING] = _sharding(op, who, text, cast("TensorType[Attribute]", type), n_devices)
             found = True
         made.append(DictionaryAttr(held))
     op.properties[name] = ArrayAttr(made)
