@@ -80,6 +80,9 @@ class Dims:
         name = type(expression).__name__
         if name == "Pow" and expression.exp.is_Integer and int(expression.exp) > 0:
             return self._of(expression.base, dims) ** int(expression.exp)
+        if not expression.args:
+            # A float, of a scale say.
+            raise NotCoveredError(f"an extent is {expression}")
         parts = [self._of(part, dims) for part in expression.args]
         found = parts[0]
         for part in parts[1:]:

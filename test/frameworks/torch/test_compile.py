@@ -292,3 +292,13 @@ def test_a_graph_without_ops_is_no_program():
 def test_options_that_the_backend_does_not_have(options: dict[str, Any], message: str):
     with pytest.raises(Exception, match=message):
         torch.compile(lambda x: x + 1, backend="tenon", options=options)(torch.ones(1))
+
+
+def test_an_extent_that_is_scaled_by_a_float_runs_in_torch():
+    def enlarged(x):
+        return torch.nn.functional.interpolate(x[None, None], scale_factor=1.5, mode="nearest") * 2
+
+    compiled = torch.compile(enlarged, backend="tenon", dynamic=True)
+    for rows in (4, 5):
+        x = torch.randn(rows, 6)
+        assert torch.equal(compiled(x), enlarged(x))
