@@ -34,7 +34,7 @@ def carried(type: Attribute) -> Attribute:
         return type
     tensor = cast(TensorType[Any], type)
     if not is_narrow(tensor.element_type):
-        return type
+        return tensor
     made: TensorType[Any] = TensorType(carrier_of(tensor.element_type), tensor.shape, tensor.encoding)
     return made
 
