@@ -101,22 +101,22 @@ def combined(
     Raises:
         RankError: the members' operands, or the shapes that they expect, do not fit one another.
     """
-    _check_alike(collective, operands, ranks)
+    check_alike(collective, operands, ranks)
     match collective.kind:
         case "all_reduce":
-            whole = _reduced(collective, operands)
+            whole = reduced(collective, operands)
             results = [whole] * len(operands)
         case "all_gather":
             whole = np.concatenate(operands, dim_of(collective.dim))
-            _check_parts(collective, whole, operands, dim_of(collective.dim), ranks)
+            check_parts(collective, whole.shape, operands, dim_of(collective.dim), ranks)
             results = [whole] * len(operands)
         case "reduce_scatter":
-            results = split_parts(collective, _reduced(collective, operands), dim_of(collective.dim))
+            results = split_parts(collective, reduced(collective, operands), dim_of(collective.dim))
         case "all_to_all":
             split = [split_parts(collective, operand, dim_of(collective.dim)) for operand in operands]
             concat = dim_of(collective.concat_dim)
             results = [np.concatenate(parts, concat) for parts in zip(*split, strict=True)]
-            _check_parts(collective, results[0], [parts[0] for parts in split], concat, ranks)
+            check_parts(collective, results[0].shape, [parts[0] for parts in split], concat, ranks)
         case "collective_permute":
             dtype = operands[0].dtype
             results = [np.zeros(shape, dtype) for shape in shapes]
@@ -125,11 +125,22 @@ def combined(
         case _:
             raise AssertionError(f"{collective.kind} is no collective")
     for rank, result, shape in zip(ranks, results, shapes, strict=True):
-        if result.shape != tuple(shape):
-            raise RankError(
-                f"{collective}: rank {rank} gets {list(result.shape)}, expects {list(shape)}", rank
-            )
+        check_shape(collective, result.shape, shape, rank)
     return results
+
+
+def check_shapes(
+    collective: Collective, shapes: Sequence[Sequence[int]], results: Sequence[Array], ranks: Sequence[int]
+) -> None:
+    """Raises RankError where a member gets what has another shape than the array for it."""
+    for rank, result, shape in zip(ranks, results, shapes, strict=True):
+        check_shape(collective, shape, result.shape, rank)
+
+
+def check_shape(collective: Collective, found: Sequence[int], expected: Sequence[int], rank: int) -> None:
+    """Raises RankError where a member gets another shape than it expects."""
+    if tuple(found) != tuple(expected):
+        raise RankError(f"{collective}: rank {rank} gets {list(found)}, expects {list(expected)}", rank)
 
 
 def dim_of(dim: int | None) -> int:
@@ -138,7 +149,7 @@ def dim_of(dim: int | None) -> int:
     return dim
 
 
-def _check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequence[int]) -> None:
+def check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequence[int]) -> None:
     """Raises RankError unless operands differ at most in the extents that the collective lets differ."""
     first = operands[0]
     match collective.kind:
@@ -164,15 +175,16 @@ def _check_alike(collective: Collective, operands: Sequence[Array], ranks: Seque
             )
 
 
-def _check_parts(
-    collective: Collective, whole: Array, parts: Sequence[Array], dim: int, ranks: Sequence[int]
+def check_parts(
+    collective: Collective, whole: Sequence[int], parts: Sequence[Array], dim: int, ranks: Sequence[int]
 ) -> None:
-    expected = part_extents(whole.shape[dim], collective.parts)
+    """Raises RankError unless the members' parts are those of an array of the shape `whole`."""
+    expected = part_extents(whole[dim], collective.parts)
     for rank, part, extent in zip(ranks, parts, expected, strict=True):
         if part.shape[dim] != extent:
             raise RankError(
                 f"{collective}: rank {rank} gives an extent of {part.shape[dim]} in dim {dim}, expected "
-                f"{extent} (a part of {whole.shape[dim]} over {len(expected)} ranks)",
+                f"{extent} (a part of {whole[dim]} over {len(expected)} ranks)",
                 rank,
             )
 
@@ -183,7 +195,7 @@ def split_parts(collective: Collective, whole: Array, dim: int) -> list[Array]:
     return np.split(whole, ends[:-1], dim)
 
 
-def _reduced(collective: Collective, operands: Sequence[Array]) -> Array:
+def reduced(collective: Collective, operands: Sequence[Array]) -> Array:
     """
     Returns the operands combined in the order of members. Sums and products are rounded to the element type
     at each step, and do not start from an identity: one member's alone are its own.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ...errors import RankError
-from ..collectives import Collective, combined
+from ..collectives import Collective
 from ..numpy_types import Array
+from .transfers import transfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,8 @@ class Meeting:
 
     def _exchange(self) -> None:
         gifts = [self.gifts[rank] for rank in self.group]
-        collective, shapes = gifts[0].collective, [gift.result.shape for gift in gifts]
-        results = combined(collective, [gift.operand for gift in gifts], shapes, self.group)
-        for gift, result in zip(gifts, results, strict=True):
-            np.copyto(gift.result, result, casting="no")
+        operands, results = [gift.operand for gift in gifts], [gift.result for gift in gifts]
+        transfer(gifts[0].collective, operands, results, self.group)
         self.is_done = True
 
 
