@@ -9,6 +9,7 @@ driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -359,6 +360,18 @@ class Workers(Protocol):
     @property
     def n_workers(self) -> int:
         """How many there are now, at most."""
+        ...
+
+
+@runtime_checkable
+class SharedWorkers(Protocol):
+    """A driver whose work-groups run on the processors that other devices have too."""
+
+    def share(self, count: int) -> AbstractContextManager[None]:
+        """
+        Returns what a thread uses the device in while `count` of them work at the same time, each on its part
+        of the workers that the thread which asks may use.
+        """
         ...
 
 

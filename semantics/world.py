@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -64,6 +64,19 @@ class World(Protocol):
         Returns the world of some of the ranks, this one among them, which are numbered in the order in which
         they are given: the same one each time. Those that call it first meet in it.
         """
+        ...
+
+
+@runtime_checkable
+class DeviceRank(Protocol):
+    """What the world of a rank is too that is a device of this process: its programs are called again."""
+
+    @property
+    def device_name(self) -> str: ...
+
+    @property
+    def session(self) -> int:
+        """The number of the call that all devices run. What one has begun that failed the next forgets."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from .entry_points import EntryPoint
 from .native.object_layout import is_layout_known
 from .programs.direct_program import DirectProgram
 from .programs.program import CpuProgram
+from .thread_limit import num_threads
 from .threads import get_num_threads
 
 
@@ -39,6 +41,9 @@ class CpuDriver(HostMemory):
     @property
     def n_workers(self) -> int:
         return get_num_threads()
+
+    def share(self, count: int) -> AbstractContextManager[None]:
+        return num_threads(max(1, get_num_threads() // count))
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         native = artifact.native

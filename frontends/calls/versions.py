@@ -16,7 +16,7 @@ from ..tracing.leaves import values_of
 from ..tracing.trace import Trace, TracedArray
 from .compiled_trace import CompiledTrace
 from .guards import Guard
-from .rank_program import Wrap, compiled_for_rank
+from .rank_program import RankPrograms, compiled_for_ranks
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,17 +36,18 @@ class TracedCall:
 
     def compiled(self, guards: Sequence[Guard] = (), allow_gather: bool = False, **options: Any) -> Version:
         """
-        Returns the program, that of this rank where it is one of several; where nothing is computed or
-        printed there is none. `allow_gather` is that of `jit`.
+        Returns the program, those of the ranks that are here where there are several; where nothing is
+        computed or printed there is none. `allow_gather` is that of `jit`.
         """
         program: CompiledTrace | None = None
-        wrap: Wrap | None = None
+        ranks: RankPrograms | None = None
         if self.trace.mesh is not None:
-            program, wrap = compiled_for_rank(self.trace, self.results, allow_gather, **options)
+            ranks = compiled_for_ranks(self.trace, self.results, allow_gather, **options)
+            program = ranks.programs[0]
         elif self.results or self.trace.has_effects:
             program = CompiledTrace(self.trace, [result.aval for result in self.results], **options)
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
-        return Version(program, self.structure, kept, tuple(guards), self.donated, wrap)
+        return Version(program, self.structure, kept, tuple(guards), self.donated, ranks)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,8 +59,8 @@ class Version:
     parts: list[Any]
     guards: tuple[Guard, ...] = field(default=())
     donated: tuple[int, ...] = ()
-    wrap: Wrap | None = None
-    """What makes results of the arrays that the program gives, where these are parts."""
+    ranks: RankPrograms | None = None
+    """The programs of ranks, of which the program is one, where arrays are spread over a mesh."""
 
     def changed(self) -> Guard | None:
         """Returns a guard that does not hold any more, if there is one."""
@@ -75,13 +76,19 @@ class Version:
             return unflatten(self.structure, iter(self.parts))
         if program.ranges:
             program.check_ranges(leaves)
+        if self.ranks is not None:
+            return self._with_constants(self.ranks.run(leaves, self._values))
+        return self._with_constants(program.run(self._values(leaves)))
+
+    def _values(self, leaves: Sequence[Any]) -> list[Any]:
+        """Returns the plain values; those of donated arrays that others see too are copied."""
         values = [values_of(leaf) for leaf in leaves]
         if self.donated:
             are_alone = _are_alone(leaves, values)
             for number in self.donated:
                 if not are_alone[number]:
                     values[number] = values[number].copy()
-        return self._with_constants(program.run(values))
+        return values
 
     def finished(self, results: Any) -> Any:
         """Returns the result for what the program gave."""
@@ -89,8 +96,6 @@ class Version:
         return self._with_constants(self.program.arrays_of(results))
 
     def _with_constants(self, results: Sequence[Any]) -> Any:
-        if self.wrap is not None:
-            results = self.wrap(results)
         if self.structure is None:
             return results[0]
         found = iter(results)

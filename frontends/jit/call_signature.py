@@ -164,14 +164,12 @@ class Parameters:
         Raises:
             ValueError: one of them is given twice.
         """
-        given = [id(leaf) for leaf in leaves]
+        given = [id(array) for leaf in leaves for array in _parts(leaf)]
         donated: list[ConcreteArray] = []
         for number in sorted(self.donated):
             inside: list[Any] = []
             flatten(arguments[number] if number < len(arguments) else None, inside)
-            for leaf in inside:
-                if isinstance(leaf, ShardedArray):
-                    leaf = leaf.local
+            for leaf in [part for leaf in inside for part in _parts(leaf)]:
                 if isinstance(leaf, ConcreteArray):
                     if given.count(id(leaf)) > 1:
                         raise ValueError(
@@ -239,3 +237,8 @@ class Parameters:
 
 _USUAL = frozenset(np.dtype(name) for name in ("f4", "f8", "i4", "i8", "?"))
 """Dtypes that need no closer look."""
+
+
+def _parts(leaf: Any) -> Sequence[Any]:
+    """Returns what is here of an array: of one that is spread over ranks, their parts."""
+    return leaf.parts if isinstance(leaf, ShardedArray) else (leaf,)

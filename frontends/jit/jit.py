@@ -29,7 +29,6 @@ from ..calls.versions import TracedCall, Version
 from ..sharding.annotations import annotate_arguments, mesh_of
 from ..sharding.program_digest import check_same_program
 from ..sharding.replicas import check_replicas
-from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
 from ..tracing.trace import Captured, Trace, TracedArray, current_trace
@@ -88,7 +87,7 @@ def jit(
     `ninf`, `nsz`, `arcp`, `contract` and `afn`, which are LLVM's, or `fast` for all of them.
 
     Of sharded arguments the program is one of all ranks of their mesh, and so are the results; all ranks must
-    call it. An op that cannot be split as its operands are is an error, or with `allow_gather` these are
+    call it. Where the mesh is of devices of this process it runs on these, whatever `backend` is by default. An op that cannot be split as its operands are is an error, or with `allow_gather` these are
     gathered. See docs/sharding.md.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
@@ -303,7 +302,7 @@ class Jitted(_HasPrograms):
     def check_traced(self, call: TracedCall) -> None:
         """Looks at what was traced, before it is compiled and with no lock held."""
         if call.trace.mesh is not None:
-            check_same_program(call.trace.mesh.world, call.trace.module, self.name)
+            check_same_program(call.trace.mesh, call.trace.module, self.name)
 
     def forget_lock(self) -> None:
         """In the child of a fork: who holds the lock is not here."""
@@ -345,7 +344,6 @@ class Jitted(_HasPrograms):
             mesh = mesh_of(signature.shardings, self.name)
             assert mesh is not None, f"{self.name}: sharded arguments have no mesh"
             check_replicas(mesh, self.name, leaves)
-            leaves = [leaf.local if leaf.__class__ is ShardedArray else leaf for leaf in leaves]
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
@@ -397,7 +395,7 @@ class Jitted(_HasPrograms):
         if (
             program is None
             or program.direct is None
-            or version.wrap is not None
+            or version.ranks is not None
             or program.is_dynamic
             or program.ranges
             or signature.static

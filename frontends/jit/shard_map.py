@@ -69,10 +69,14 @@ class ShardMapped:
         if not isinstance(mesh, Mesh):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"shard_map: {mesh!r} is not a mesh")
         self.mesh = mesh
-        self.local = LocalFunction(function, mesh, **options)
-        """The function of the parts, as a compiled one."""
         self._in_specs = _shardings(in_specs, mesh, "in_specs")
         self._out_specs = _shardings(out_specs, mesh, "out_specs")
+        self.local: Jitted = (
+            LocalFunction(function, mesh, **options)
+            if mesh.group is None
+            else _FunctionOfAll(function, self, **options)
+        )
+        """The function of the parts, as a compiled one; on devices the one of all, on whole arrays."""
         functools.update_wrapper(self, function)
 
     def __call__(self, /, *arguments: Any) -> Any:
@@ -85,13 +89,16 @@ class ShardMapped:
         """
         trace = current_trace()
         if trace is not None:
-            return self._traced(trace, arguments)
+            return self.on_whole(trace, arguments)
         leaves: list[Any] = []
         structure = flatten(arguments, leaves)
         specs = _spread(self._in_specs, arguments, "in_specs")
         check_replicas(
             self.mesh, self.local.name, [leaf for leaf in leaves if isinstance(leaf, ShardedArray)]
         )
+        if self.mesh.group is not None:
+            placed = [self._placed(leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
+            return self.local(*unflatten(structure, iter(placed)))
         parts = [self._part(leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
         result = self.local(*unflatten(structure, iter(parts)))
         found: list[Any] = []
@@ -100,7 +107,8 @@ class ShardMapped:
         wholes = [self._whole(part, spec) for part, spec in zip(found, specs, strict=True)]
         return unflatten(structure, iter(wholes))
 
-    def _traced(self, trace: Trace, arguments: tuple[Any, ...]) -> Any:
+    def on_whole(self, trace: Trace, arguments: tuple[Any, ...]) -> Any:
+        """Returns what the function gives on all ranks, as arrays of a trace."""
         if is_on_parts():
             raise trace.error(
                 f"shard_map: {self.local.name} is called in a function of parts, of which each rank runs its "
@@ -117,12 +125,17 @@ class ShardMapped:
         )
 
     def _part(self, leaf: Any, spec: Sharding) -> Any:
+        placed = self._placed(leaf, spec)
+        return placed.local if isinstance(placed, ShardedArray) else placed
+
+    def _placed(self, leaf: Any, spec: Sharding) -> Any:
+        """Returns an argument as its spec says, but for a Python scalar, which all ranks have."""
         if type(leaf) in WEAK and spec.is_whole:
             return leaf
         if not isinstance(leaf, ShardedArray) or leaf.sharding != spec:
             leaf = shard(leaf, spec)
         check_even(leaf.shape, spec, f"{self.local.name}: dim", "of an argument")
-        return leaf.local
+        return leaf
 
     def _whole(self, part: Any, spec: Sharding) -> Any:
         if not isinstance(part, ConcreteArray):
@@ -130,7 +143,7 @@ class ShardMapped:
         check_rank(part.ndim, spec, part.shape, self.local.name)
         counts = spec.counts(part.ndim)
         shape = tuple([extent * count for extent, count in zip(part.shape, counts, strict=True)])
-        return ShardedArray(aval_of(part.dtype, shape), spec, part)
+        return ShardedArray(aval_of(part.dtype, shape), spec, [part])
 
     def __repr__(self) -> str:
         return f"<shard_map {self.local.name} on {self.mesh}>"
@@ -153,11 +166,25 @@ class LocalFunction(Jitted):
         return call
 
     def check_traced(self, call: TracedCall) -> None:
-        check_same_program(self.mesh.world, call.trace.module, self.name)
+        check_same_program(self.mesh, call.trace.module, self.name)
 
     def _run_inside(self, trace: Trace, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         with axis_scope(self.mesh):
             return super()._run_inside(trace, arguments, named)
+
+
+class _FunctionOfAll(Jitted):
+    """
+    A jitted function of whole arrays that calls one of parts: on devices, where one program is written for
+    all, which is partitioned as others are.
+    """
+
+    def __init__(self, function: Callable[..., Any], mapped: ShardMapped, **options: Any) -> None:
+        super().__init__(function, **(_DEFAULTS | options))
+        self._mapped = mapped
+
+    def _run_inside(self, trace: Trace, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        return self._mapped.on_whole(trace, tuple(arguments))
 
 
 _DEFAULTS: dict[str, Any] = {

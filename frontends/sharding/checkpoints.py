@@ -54,26 +54,27 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
         raise TenonError("save_checkpoint: expected sharded arrays of one mesh")
     mesh: Mesh = leaves[0].sharding.mesh
     root = Path(folder)
-    token = secrets.token_bytes(8) if mesh.rank == 0 else bytes(8)
-    data = f"data-{told(mesh.world, token)[0][:8].tobytes().hex()}"
+    is_first = 0 in mesh.here
+    token = secrets.token_bytes(8) if is_first else bytes(8)
+    data = f"data-{_said(mesh, *[token] * len(mesh.here))[0][:8].tobytes().hex()}"
     parts = [_parts(leaf) for leaf in leaves]
     index = CheckpointIndex(data, tuple(map(_saved, names, leaves, parts)))
     writers = [[rank for _, rank in each] for each in parts]
     failure: OSError | None = None
-    digests: list[bytes] = []
+    digests: list[list[bytes]] = [[] for _ in mesh.here]
     try:
         (root / data).mkdir(parents=True, exist_ok=True)
         for array, (leaf, ranks) in enumerate(zip(leaves, writers, strict=True)):
-            if mesh.rank in ranks:
-                path = index.file(root, array, ranks.index(mesh.rank))
-                digests.append(_write(path, leaf.local.values))
-            else:
-                digests.append(_NO_DIGEST)
+            for own, rank, part in zip(digests, mesh.here, leaf.parts, strict=True):
+                if rank in ranks:
+                    own.append(_write(index.file(root, array, ranks.index(rank)), part.values))
+                else:
+                    own.append(_NO_DIGEST)
     except OSError as error:
         failure = error
     _check_written(mesh, failure)
-    index = _with_digests(mesh, index, writers, digests)
-    if mesh.rank == 0:
+    index = _with_digests(mesh, index, writers, [b"".join(own) for own in digests])
+    if is_first:
         try:
             publish(root, index)
         except OSError as error:
@@ -144,7 +145,7 @@ def _chunks(values: NumpyArray) -> Iterator[memoryview]:
 def _check_written(mesh: Mesh, failure: OSError | None) -> None:
     """Raises what went wrong on this rank, or RankError for what did on another one."""
     text = b"" if failure is None else f"!{failure.strerror}".encode()[:_STATUS_NBYTES]
-    rows = told(mesh.world, text.ljust(_STATUS_NBYTES, b"\0"))
+    rows = _said(mesh, *[text.ljust(_STATUS_NBYTES, b"\0")] * len(mesh.here))
     if failure is not None:
         raise failure
     for rank, row in enumerate(rows):
@@ -156,7 +157,7 @@ def _with_digests(
     mesh: Mesh, index: CheckpointIndex, writers: Sequence[Sequence[int]], digests: Sequence[bytes]
 ) -> CheckpointIndex:
     """Returns the index with the digests that the writers of the parts found, one for each array."""
-    rows = told(mesh.world, b"".join(digests)).reshape(mesh.size, len(digests), -1)
+    rows = _said(mesh, *digests).reshape(mesh.size, len(index.arrays), -1)
     arrays: list[SavedArray] = []
     for number, (array, ranks) in enumerate(zip(index.arrays, writers, strict=True)):
         parts = [
@@ -165,6 +166,13 @@ def _with_digests(
         ]
         arrays.append(replace(array, parts=tuple(parts)))
     return replace(index, arrays=tuple(arrays))
+
+
+def _said(mesh: Mesh, *messages: bytes) -> NumpyArray:
+    """Returns what all ranks say, as rows of bytes, of what each that is here does."""
+    if mesh.group is None:
+        return told(mesh.world, messages[0])
+    return np.frombuffer(b"".join(messages), np.uint8).reshape(mesh.size, -1)
 
 
 def publish(root: Path, index: CheckpointIndex) -> None:
@@ -195,14 +203,16 @@ def _loaded(root: Path, index: CheckpointIndex, number: int, sharding: Any) -> S
     if not isinstance(sharding, Sharding):
         raise TypeError(f"load_checkpoint: {array.path or 'it'} is {sharding!r}, expected a sharding")
     sharding.check(array.shape, "load_checkpoint", array.path or "the array")
-    box = sharding.box(array.shape)
-    result = np.empty(sharding.local_shape(array.shape), array.dtype)
+    boxes = [sharding.box(array.shape, rank) for rank in sharding.mesh.here]
+    results = [np.empty(extents(box), array.dtype) for box in boxes]
     for place, part in enumerate(array.parts):
-        # What has nothing of this rank is not read.
-        if overlap(box, part.box):
-            copy_common(result, box, _read(index.file(root, number, place), array, part), part.box)
-    local = as_concrete(result)
-    return ShardedArray(aval_of(array.dtype, array.shape), sharding, local)
+        # What has nothing of the ranks that are here is not read.
+        if any(overlap(box, part.box) for box in boxes):
+            values = _read(index.file(root, number, place), array, part)
+            for result, box in zip(results, boxes, strict=True):
+                copy_common(result, box, values, part.box)
+    parts = [as_concrete(result) for result in results]
+    return ShardedArray(aval_of(array.dtype, array.shape), sharding, parts)
 
 
 def _read(path: Path, array: SavedArray, part: Part) -> NumpyArray:

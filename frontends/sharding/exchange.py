@@ -10,6 +10,7 @@ from ...dialects.collective import Collective
 from ...semantics.world import CHANNEL, Request
 from ..arrays.concrete import NumpyArray
 from .boxes import Box, common, copy_common, extents, overlap, within
+from .sharded_array import ShardedArray
 from .sharding import Sharding
 
 
@@ -54,6 +55,25 @@ def exchanged(shape: tuple[int, ...], source: Sharding, target: Sharding, local:
         if receives:
             result[within(box, wanted)] = buffer
     return result
+
+
+def assembled(array: ShardedArray, box: Box, rank: int = 0) -> NumpyArray:
+    """
+    Returns a part of an array whose parts are all here, on devices; `rank` is where it is wanted, and what
+    that has itself is not taken from others.
+    """
+    sources: dict[tuple[tuple[int, int], ...], tuple[Box, NumpyArray]] = {}
+    wanted = np.empty(extents(box), array.dtype)
+    mesh = array.sharding.mesh
+    for owner in (rank, *mesh.here[:rank], *mesh.here[rank + 1 :]):
+        own = array.sharding.box(array.shape, owner)
+        key = tuple((each.start, each.stop) for each in own)
+        sources.setdefault(key, (own, array.parts[owner].values))
+    for own, values in sources.values():
+        copy_common(wanted, box, values, own)
+        if all(mine.start <= its.start and its.stop <= mine.stop for mine, its in zip(own, box, strict=True)):
+            break
+    return wanted
 
 
 def _senders(sources: list[Box], targets: list[Box]) -> set[tuple[int, int]]:

@@ -1,20 +1,23 @@
-"""`tenon.Mesh`: the ranks of a world, in a grid whose axes have names."""
+"""`tenon.Mesh`: the ranks of a world, or devices of this process, in a grid whose axes have names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.collective import Collective
 from ...dialects.sharding import Mesh as Grid
 from ...errors import TenonError
 from ...semantics.world import Request, World
 
+if TYPE_CHECKING:
+    from ...compiler.device_mesh import Device, DeviceRanks
+
 
 class Mesh:
     """
-    A grid of the ranks of a world: rank r lies at the coordinates of r in row-major order. Meshes of the same
+    A grid of the ranks of a world, or of devices of this process: rank r lies at the coordinates of r in row-major order. Meshes of the same
     ranks, shape and axis names are the same.
 
         mesh = tenon.Mesh((2, 2), ("x", "y"))    # mpiexec -n 4 python program.py
@@ -26,21 +29,30 @@ class Mesh:
 
     Without `world` it is the world that `mpiexec` started, or a single rank where none did.
 
+    With `devices`, those of a platform or a list of such, each is a rank, and one process has the parts of
+    all: it needs no MPI. The devices are of one backend and processor.
+
+        mesh = tenon.Mesh((2,), ("x",), devices=tenon.open_platform("llvm", num_devices=2))
+
     Raises:
-        TypeError: the shape is none, a name is no string, or a rank no integer.
+        TypeError: the shape is none, a name is no string, a rank no integer, or a device none; or there are
+            devices, and ranks or a world besides.
         ValueError: an extent is less than 1, or the names are not as many, or not different, as the ranks.
-        TenonError: the world, or `ranks`, has another number of ranks, or the world lacks one of them.
+        TenonError: the world, `ranks` or `devices` has another number of ranks, the world lacks one of them,
+            or a device is there twice, or of another kind than the first.
         RankError: one of the ranks has ended, or does not come within the limit.
         MissingExtraError: there are several ranks, and mpi4py is not installed.
         DeviceError: MPI cannot be used.
     """
 
-    __slots__ = ("_place", "axis_names", "grid", "is_here", "shape", "world")
+    __slots__ = ("_place", "axis_names", "grid", "group", "is_here", "shape", "world")
 
     is_here: bool
-    """Whether this rank is one of its ranks."""
+    """Whether this rank is one of its ranks; of devices, always."""
     world: World
     """Its ranks."""
+    group: DeviceRanks | None
+    """What runs programs on its devices; None where it is of ranks."""
 
     grid: Grid
     """What stands in programs."""
@@ -52,6 +64,7 @@ class Mesh:
         *,
         ranks: Sequence[int] | None = None,
         world: World | None = None,
+        devices: Any = None,
     ) -> None:
         extents, names = tuple(shape), tuple([axis_names] if isinstance(axis_names, str) else axis_names)
         for extent in extents:
@@ -69,6 +82,12 @@ class Mesh:
         self.shape = extents
         self.axis_names = names
         self.grid = Grid("mesh", extents, names)
+        self.group = None
+        if devices is not None:
+            if ranks is not None or world is not None:
+                raise TypeError("Mesh: devices of this process exclude ranks and a world")
+            self._take_devices(devices)
+            return
         if world is None:
             # Late: programs of one rank import nothing of this.
             from ...runtime.collectives.worlds import current_world
@@ -87,7 +106,40 @@ class Mesh:
         if ranks is None:
             self.world = world
         else:
-            self.world = world.part(among) if self.is_here else _Elsewhere(world.rank, among)
+            self.world = world.part(among) if self.is_here else _elsewhere(world.rank, among)
+
+    def _take_devices(self, devices: Any) -> None:
+        # Late: it needs what runs programs.
+        from ...compiler.device_mesh import device_ranks
+
+        self.group = group = device_ranks(devices)
+        if group.size != self.size:
+            raise TenonError(
+                f"Mesh: a mesh of shape {self.shape} has {self.size} devices, and {group.size} are given "
+                f"(hint: tenon.open_platform({group.devices[0].backend.name!r}, num_devices={self.size}))"
+            )
+        self._place = id(group), tuple(range(self.size))
+        self.is_here = True
+        self.world = _NoRank(self.size, _ON_DEVICES)
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Its devices; none where it is of ranks."""
+        return () if self.group is None else self.group.devices
+
+    @property
+    def here(self) -> tuple[int, ...]:
+        """The ranks whose parts of arrays this process has: its own, or those of all devices."""
+        return (self.rank,) if self.group is None else tuple(range(self.size))
+
+    def is_with(self, other: Mesh) -> bool:
+        """Returns whether another mesh, maybe of another shape, is of the same ranks in the same order."""
+        return self.world is other.world if self.group is None else self.group is other.group
+
+    @property
+    def speaker(self) -> str:
+        """What errors begin with that one of several ranks prints."""
+        return f"rank {self.rank}: " if self.group is None else ""
 
     @property
     def size(self) -> int:
@@ -96,7 +148,7 @@ class Mesh:
 
     @property
     def rank(self) -> int:
-        """The number of this rank."""
+        """The number of this rank. Raises TenonError of devices, which are all here."""
         return self.world.rank
 
     @property
@@ -136,14 +188,22 @@ def _checked(ranks: tuple[int, ...], world: World) -> tuple[int, ...]:
     return ranks
 
 
-class _Elsewhere:
-    """The world of a mesh that this rank has no part in: asked for anything it raises TenonError."""
+_ON_DEVICES = "the parts on all devices of a mesh are here, there is none of this rank (hint: x.parts)"
 
-    def __init__(self, rank: int, ranks: tuple[int, ...]) -> None:
-        self.size = len(ranks)
-        self._error = (
-            f"rank {rank} has no part in a mesh of ranks {', '.join(map(str, ranks))} (hint: if mesh.is_here)"
-        )
+
+def _elsewhere(rank: int, ranks: tuple[int, ...]) -> _NoRank:
+    among = ", ".join(map(str, ranks))
+    return _NoRank(
+        len(ranks), f"rank {rank} has no part in a mesh of ranks {among} (hint: if mesh.is_here)"
+    )
+
+
+class _NoRank:
+    """The world of a mesh where this process is no rank: asked for anything it raises TenonError."""
+
+    def __init__(self, size: int, error: str) -> None:
+        self.size = size
+        self._error = error
 
     @property
     def rank(self) -> int:

@@ -15,7 +15,7 @@ from ..arrays.tree import flatten, unflatten
 from ..tracing.trace import TracedArray
 from .annotations import annotate
 from .boxes import Box
-from .exchange import exchanged
+from .exchange import assembled, exchanged
 from .replicas import check_replicas
 from .sharded_array import ShardedArray
 from .sharding import Sharding
@@ -24,7 +24,7 @@ from .sharding import Sharding
 def shard(array: Any, sharding: Sharding, /) -> Any:
     """
     Returns an array that all ranks have, or a file that all can read, as a sharded one: each rank takes its
-    part, and nothing is sent. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
+    part, and nothing is sent; on devices each gets its own. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
     scalar, or the path of an `.npy` file; of files a rank reads its part only. A sharded array is resharded.
     Of an array that is traced it says how it is split in the program.
 
@@ -47,8 +47,9 @@ def shard(array: Any, sharding: Sharding, /) -> Any:
         check_replicas(sharding.mesh, "shard", [whole])
     shape = tuple(whole.shape)
     sharding.check(shape, "shard")
-    part = np.array(whole[sharding.box(shape)], dtype=whole.dtype.newbyteorder("="), order="C")
-    return _placed(part, shape, sharding)
+    native = whole.dtype.newbyteorder("=")
+    boxes = [sharding.box(shape, rank) for rank in sharding.mesh.here]
+    return _placed([np.array(whole[box], dtype=native, order="C") for box in boxes], shape, sharding)
 
 
 def shard_from(
@@ -56,7 +57,8 @@ def shard_from(
 ) -> ShardedArray:
     """
     Returns the array whose elements at an index, a tuple of one slice for each dim, are `function(index)`,
-    which each rank calls for its part.
+    which each rank calls for its part, and on devices of this process
+    the caller for that of each.
 
         tenon.shard_from(lambda index: numpy.load(path, mmap_mode="r")[index], shape, "float32", sharding)
 
@@ -67,13 +69,17 @@ def shard_from(
     _check(sharding, "shard_from")
     extents = tuple(shape)
     sharding.check(extents, "shard_from")
-    wanted, expected = np.dtype(dtype), sharding.local_shape(extents)
-    part = as_concrete(function(sharding.box(extents)), copy=True).values
-    if part.dtype != wanted:
-        raise TypeError(f"shard_from: the function gives {part.dtype}, expected {wanted}")
-    if part.shape != expected:
-        raise TenonError(f"shard_from: the function gives shape {part.shape}, expected {expected}")
-    return _placed(part, extents, sharding)
+    wanted = np.dtype(dtype)
+    parts: list[Any] = []
+    for rank in sharding.mesh.here:
+        box, expected = sharding.box(extents, rank), sharding.local_shape(extents, rank)
+        part = as_concrete(function(box), copy=True).values
+        if part.dtype != wanted:
+            raise TypeError(f"shard_from: the function gives {part.dtype}, expected {wanted}")
+        if part.shape != expected:
+            raise TenonError(f"shard_from: the function gives shape {part.shape}, expected {expected}")
+        parts.append(part)
+    return _placed(parts, extents, sharding)
 
 
 def gather(array: ShardedArray, /) -> ConcreteArray:
@@ -86,12 +92,15 @@ def gather(array: ShardedArray, /) -> ConcreteArray:
     """
     if not isinstance(array, ShardedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"gather: {type(array).__name__} is no sharded array")
-    return reshard(array, Sharding(array.sharding.mesh, ())).local
+    mesh = array.sharding.mesh
+    if mesh.group is None:
+        return reshard(array, Sharding(mesh, ())).local
+    return as_concrete(assembled(array, tuple(slice(0, extent) for extent in array.shape)))
 
 
 def reshard(array: Any, sharding: Sharding, /) -> Any:
     """
-    Returns the same array with another sharding of the same mesh: ranks send one another what they lack. All
+    Returns the same array with another sharding of the same ranks or devices: ranks send one another what they lack. All
     ranks must call it. Of an array that is traced it is what the program does.
 
     Raises:
@@ -104,16 +113,23 @@ def reshard(array: Any, sharding: Sharding, /) -> Any:
         return annotate(array, sharding, "reshard")
     if not isinstance(array, ShardedArray):
         raise TypeError(f"reshard: {type(array).__name__} is no sharded array")
-    if sharding.mesh.world is not array.sharding.mesh.world:
-        raise TenonError(f"reshard: {sharding.mesh} is of another world than {array.sharding.mesh}")
+    mesh = sharding.mesh
+    if not mesh.is_with(array.sharding.mesh):
+        raise TenonError(
+            f"reshard: {mesh} is of another world than {array.sharding.mesh}, or of other devices "
+            "(hint: tenon.shard(tenon.gather(x), sharding))"
+        )
     if sharding == array.sharding:
         return array
     sharding.check(array.shape, "reshard")
+    if mesh.group is not None:
+        parts = [assembled(array, sharding.box(array.shape, rank), rank) for rank in mesh.here]
+        return _placed(parts, array.shape, sharding)
     # Messages of other lengths are read as what was expected.
     asked = f"{array.aval} from {array.sharding} to {sharding}"
-    sharding.mesh.world.begin_check(asked.encode(), "array that is gathered or resharded").wait()
+    mesh.world.begin_check(asked.encode(), "array that is gathered or resharded").wait()
     part = exchanged(array.shape, array.sharding, sharding, array.local.values)
-    return _placed(part, array.shape, sharding)
+    return _placed([part], array.shape, sharding)
 
 
 def with_sharding_constraint(arrays: Any, sharding: Sharding, /) -> Any:
@@ -127,9 +143,9 @@ def with_sharding_constraint(arrays: Any, sharding: Sharding, /) -> Any:
     return unflatten(structure, iter([shard(leaf, sharding) for leaf in leaves]))
 
 
-def _placed(part: Any, shape: tuple[int, ...], sharding: Sharding) -> ShardedArray:
-    local = as_concrete(part)
-    return ShardedArray(aval_of(local.dtype, shape), sharding, local)
+def _placed(parts: Sequence[Any], shape: tuple[int, ...], sharding: Sharding) -> ShardedArray:
+    found = [as_concrete(part) for part in parts]
+    return ShardedArray(aval_of(found[0].dtype, shape), sharding, found)
 
 
 def _check(sharding: object, who: str) -> None:

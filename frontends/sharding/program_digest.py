@@ -7,20 +7,22 @@ from hashlib import sha256
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...dialects.graph.collectives import PROGRAM, RANK
-from ...semantics.world import World
+from .mesh import Mesh
 
 
-def check_same_program(world: World, module: ModuleOp, name: str) -> None:
+def check_same_program(mesh: Mesh, module: ModuleOp, name: str) -> None:
     """
     Compares the programs of all ranks, before one is compiled, and notes in the module what it was, so that
-    its calls can be compared. Which rank it is of, and the lines of the user's program, are no part of it.
+    its calls can be compared; on devices of this process it is the same one. Which rank it is of, and the lines of the user's program, are no part of it.
 
     Raises:
         RankError: ranks have other programs than rank 0.
     """
+    if mesh.group is not None:
+        return
     rank = module.attributes.pop(RANK, None)
     digest = sha256(str(module).encode())
     if rank is not None:
         module.attributes[RANK] = rank
     module.attributes[PROGRAM] = StringAttr(digest.hexdigest()[:16])
-    world.begin_check(digest.digest(), f"program @{name}").wait()
+    mesh.world.begin_check(digest.digest(), f"program @{name}").wait()

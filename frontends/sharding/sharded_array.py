@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NoReturn
 
@@ -11,27 +12,36 @@ from ..arrays.aval import Aval
 from ..arrays.concrete import ConcreteArray
 from .sharding import Sharding
 
+_ON_DEVICES = ("devices", "x.parts for those on each device")
+
 
 class ShardedArray:
     """
     An immutable array of which each rank has a part. `shape` is that of the whole; `local` is what this rank
-    has of it, from `offsets` on. Made by `shard`, `shard_from`, `load_checkpoint` and by calls of sharded
+    has of it, from `offsets` on; on devices of this process `parts` are those of all. Made by `shard`, `shard_from`, `load_checkpoint` and by calls of sharded
     programs.
     """
 
-    __slots__ = ("__weakref__", "aval", "local", "sharding")
+    __slots__ = ("__weakref__", "aval", "parts", "sharding")
 
     aval: Aval
     """The dtype and the shape of the whole."""
     sharding: Sharding
-    local: ConcreteArray
-    """What this rank has."""
+    parts: tuple[ConcreteArray, ...]
+    """What the ranks of `mesh.here` have: the part of this one, or those on all devices of this process."""
 
-    def __init__(self, aval: Aval, sharding: Sharding, local: ConcreteArray) -> None:
-        assert local.shape == sharding.local_shape(aval.shape), f"a part of {aval} of shape {local.shape}"
+    def __init__(self, aval: Aval, sharding: Sharding, parts: Sequence[ConcreteArray]) -> None:
+        for rank, part in zip(sharding.mesh.here, parts, strict=True):
+            assert part.shape == sharding.local_shape(aval.shape, rank), f"a part of {aval}: {part.shape}"
         self.aval = aval
         self.sharding = sharding
-        self.local = local
+        self.parts = tuple(parts)
+
+    @property
+    def local(self) -> ConcreteArray:
+        """What this rank has. Raises TenonError on devices, which are all here."""
+        mesh = self.sharding.mesh
+        return self.parts[mesh.here.index(mesh.rank)]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,13 +66,15 @@ class ShardedArray:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Where in the whole the part of this rank begins."""
+        """Where in the whole the part of this rank begins. Raises TenonError on devices."""
         return tuple(each.start for each in self.sharding.box(self.shape))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        mesh = self.sharding.mesh
+        what, hint = ("ranks", "x.local for the part of this rank") if mesh.group is None else _ON_DEVICES
         raise TypeError(
-            f"an array of shape {self.shape} is spread over {self.sharding.mesh.size} ranks "
-            "(hint: x.local for the part of this rank, tenon.gather(x) for all of it)"
+            f"an array of shape {self.shape} is spread over {mesh.size} {what} "
+            f"(hint: {hint}, tenon.gather(x) for all of it)"
         )
 
     def __repr__(self) -> str:

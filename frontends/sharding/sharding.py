@@ -36,7 +36,7 @@ class Sharding:
         """
         reason = self.split(len(shape)).wrong(self.mesh.grid, shape, what)
         if reason is not None:
-            raise TenonError(f"{who}: rank {self.mesh.rank}: {reason}")
+            raise TenonError(f"{who}: {self.mesh.speaker}{reason}")
 
     def box(self, shape: Sequence[int], rank: int | None = None) -> Box:
         """Returns the part of an array that a rank has, by default this one."""
@@ -44,9 +44,9 @@ class Sharding:
         box = self.split(len(shape)).local_box(self.mesh.grid, shape, rank)
         return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
 
-    def local_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Returns the shape of what this rank has of an array."""
-        return extents(self.box(shape))
+    def local_shape(self, shape: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
+        """Returns the shape of what a rank has of an array, by default this one."""
+        return extents(self.box(shape, rank))
 
     def counts(self, rank: int) -> tuple[int, ...]:
         """Returns into how many parts each of so many dims is split."""

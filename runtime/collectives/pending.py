@@ -10,7 +10,7 @@ import numpy as np
 from ...dialects.collective import Collective
 from ...errors import RankError
 from ...semantics.numpy_types import Array
-from ...semantics.world import Request, World, joined
+from ...semantics.world import DeviceRank, Request, World, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class PendingCollectives:
     def __init__(self, world: World) -> None:
         self._world = world
         self._begun: dict[int, _Begun] = {}
+        self._device = world if isinstance(world, DeviceRank) else None
+        self._session = 0
 
     def begin(self, collective: Collective, operands: Sequence[Array], results: Sequence[Array]) -> None:
         """
@@ -39,6 +41,9 @@ class PendingCollectives:
         Raises:
             RankError: a run before this one has failed between the two, or what `World.begin` raises.
         """
+        if self._device is not None and self._session != self._device.session:
+            self._begun.clear()
+            self._session = self._device.session
         if collective.channel in self._begun:
             raise RankError(
                 f"{collective}: a run that failed has begun it, and not waited for it",

@@ -23,7 +23,7 @@ from ...backends.interface import (
 from ...backends.steps import CopyStep, Step
 from ...errors import TenonError
 from ...semantics.host_calls import HostFunctions
-from ...semantics.world import World
+from ...semantics.world import DeviceRank, World
 from ..memory.segments import aligned, offsets_of
 from ..memory.slab_pool import Slab, SlabPool, slab_pool_of
 from ..plan.argument_kinds import check_kind
@@ -90,8 +90,7 @@ class DeviceExecutable(Executable):
         self._backend = backend
         self._driver = backend.driver
         self._artifact = artifact
-        device = backend.device.name
-        self._track = Track(backend.name, device if world is None else f"{device}, rank {world.rank}")
+        self._track = Track(backend.name, _lane(backend, world))
         self._slabs: list[Slab] = []
         self._running = RunningCalls()
         self._bound: list[DirectProgram | RunningCalls] = [self._running]
@@ -433,6 +432,15 @@ def _release_now(bound: list[DirectProgram | RunningCalls], pool: SlabPool, slab
     for calls in bound:
         calls.close()
     pool.free(slabs)
+
+
+def _lane(backend: Backend, world: World | None) -> str:
+    """Returns what the row of a program in a timeline is called."""
+    if world is None:
+        return backend.device.name
+    if isinstance(world, DeviceRank):
+        return world.device_name
+    return f"{backend.device.name}, rank {world.rank}"
 
 
 def _array_buffers(type: ArrayType, nbytes: int, buffer: int) -> ArrayBuffers:
