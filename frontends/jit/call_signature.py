@@ -169,14 +169,14 @@ class Parameters:
         for number in sorted(self.donated):
             inside: list[Any] = []
             flatten(arguments[number] if number < len(arguments) else None, inside)
-            for leaf in [part for leaf in inside for part in _parts(leaf)]:
-                if isinstance(leaf, ConcreteArray):
-                    if given.count(id(leaf)) > 1:
+            for array in [part for leaf in inside for part in _parts(leaf)]:
+                if isinstance(array, ConcreteArray):
+                    if given.count(id(array)) > 1:
                         raise ValueError(
                             f"{self.name}: argument {number} is donated, and the same array is given again"
                         )
-                    if not is_frozen(leaf):
-                        donated.append(leaf)
+                    if not is_frozen(array):
+                        donated.append(array)
         return donated
 
     def donated_numbers(self, signature: CallSignature) -> tuple[int, ...]:

@@ -87,8 +87,8 @@ def jit(
     `ninf`, `nsz`, `arcp`, `contract` and `afn`, which are LLVM's, or `fast` for all of them.
 
     Of sharded arguments the program is one of all ranks of their mesh, and so are the results; all ranks must
-    call it. Where the mesh is of devices of this process it runs on these, whatever `backend` is by default. An op that cannot be split as its operands are is an error, or with `allow_gather` these are
-    gathered. See docs/sharding.md.
+    call it. Where the mesh is of devices of this process it runs on these. An op that cannot be split as its
+    operands are is an error, or with `allow_gather` these are gathered. See docs/sharding.md.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 

@@ -60,9 +60,15 @@ class Lowered(ProcessBound):
         return self.call.compiled(**self._options)
 
     @property
+    def programs(self) -> tuple[CompiledTrace, ...]:
+        """The programs of all devices where arrays are spread over a mesh of such, else the only one."""
+        ranks = self.version.ranks
+        return (self.program,) if ranks is None else ranks.programs
+
+    @property
     def program(self) -> CompiledTrace:
         """
-        The program.
+        The program, that of the first device of a mesh.
 
         Raises:
             TenonError: the function computes no array.

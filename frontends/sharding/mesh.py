@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 class Mesh:
     """
-    A grid of the ranks of a world, or of devices of this process: rank r lies at the coordinates of r in row-major order. Meshes of the same
-    ranks, shape and axis names are the same.
+    A grid of the ranks of a world, or of devices of this process: rank r lies at the coordinates of r in
+    row-major order. Meshes of the same ranks, shape and axis names are the same.
 
         mesh = tenon.Mesh((2, 2), ("x", "y"))    # mpiexec -n 4 python program.py
         half = tenon.Mesh((2,), ("x",), ranks=[0, 1])
@@ -193,9 +193,7 @@ _ON_DEVICES = "the parts on all devices of a mesh are here, there is none of thi
 
 def _elsewhere(rank: int, ranks: tuple[int, ...]) -> _NoRank:
     among = ", ".join(map(str, ranks))
-    return _NoRank(
-        len(ranks), f"rank {rank} has no part in a mesh of ranks {among} (hint: if mesh.is_here)"
-    )
+    return _NoRank(len(ranks), f"rank {rank} has no part in a mesh of ranks {among} (hint: if mesh.is_here)")
 
 
 class _NoRank:

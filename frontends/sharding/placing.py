@@ -24,9 +24,9 @@ from .sharding import Sharding
 def shard(array: Any, sharding: Sharding, /) -> Any:
     """
     Returns an array that all ranks have, or a file that all can read, as a sharded one: each rank takes its
-    part, and nothing is sent; on devices each gets its own. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
+    part, and nothing is sent. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
     scalar, or the path of an `.npy` file; of files a rank reads its part only. A sharded array is resharded.
-    Of an array that is traced it says how it is split in the program.
+    On devices of this process each gets a copy of its part. Of an array that is traced it says how it is split in the program.
 
     Raises:
         TypeError: it is no array, or the sharding is none.
@@ -100,8 +100,8 @@ def gather(array: ShardedArray, /) -> ConcreteArray:
 
 def reshard(array: Any, sharding: Sharding, /) -> Any:
     """
-    Returns the same array with another sharding of the same ranks or devices: ranks send one another what they lack. All
-    ranks must call it. Of an array that is traced it is what the program does.
+    Returns the same array with another sharding of the same ranks or devices: they send one another what they
+    lack. All ranks must call it. Of an array that is traced it is what the program does.
 
     Raises:
         TypeError: it is no sharded array, or the sharding is none.
@@ -115,10 +115,9 @@ def reshard(array: Any, sharding: Sharding, /) -> Any:
         raise TypeError(f"reshard: {type(array).__name__} is no sharded array")
     mesh = sharding.mesh
     if not mesh.is_with(array.sharding.mesh):
-        raise TenonError(
-            f"reshard: {mesh} is of another world than {array.sharding.mesh}, or of other devices "
-            "(hint: tenon.shard(tenon.gather(x), sharding))"
-        )
+        are_ranks = mesh.group is None and array.sharding.mesh.group is None
+        others = "another world" if are_ranks else "other devices"
+        raise TenonError(f"reshard: {mesh} is of {others} than {array.sharding.mesh}")
     if sharding == array.sharding:
         return array
     sharding.check(array.shape, "reshard")

@@ -13,7 +13,8 @@ from .mesh import Mesh
 def check_same_program(mesh: Mesh, module: ModuleOp, name: str) -> None:
     """
     Compares the programs of all ranks, before one is compiled, and notes in the module what it was, so that
-    its calls can be compared; on devices of this process it is the same one. Which rank it is of, and the lines of the user's program, are no part of it.
+    its calls can be compared. Which rank it is of, and the lines of the user's program, are no part of it.
+    Devices of this process have one program, and nothing is compared.
 
     Raises:
         RankError: ranks have other programs than rank 0.

@@ -18,8 +18,8 @@ _ON_DEVICES = ("devices", "x.parts for those on each device")
 class ShardedArray:
     """
     An immutable array of which each rank has a part. `shape` is that of the whole; `local` is what this rank
-    has of it, from `offsets` on; on devices of this process `parts` are those of all. Made by `shard`, `shard_from`, `load_checkpoint` and by calls of sharded
-    programs.
+    has of it, from `offsets` on; on devices of this process `parts` are those of all. Made by `shard`,
+    `shard_from`, `load_checkpoint` and by calls of sharded programs.
     """
 
     __slots__ = ("__weakref__", "aval", "parts", "sharding")

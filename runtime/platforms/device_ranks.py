@@ -34,9 +34,9 @@ _BUSY_LOCK = threading.Lock()
 
 class DeviceRanks:
     """
-    The devices of a mesh, each a rank. The first one's part runs in the thread that calls, those of the others
-    in threads of their own, which live as long as this. Any thread may use it: calls that share a device run
-    one after the other.
+    The devices of a mesh, each a rank. The first one's part runs in the thread that calls, those of the
+    others in threads of their own, which live as long as this. Any thread may use it: calls that share a
+    device run one after the other.
     """
 
     def __init__(self, devices: Sequence[Device]) -> None:
@@ -56,8 +56,8 @@ class DeviceRanks:
             mine, its = device.backend, first.backend
             if (mine.name, mine.device) != (its.name, its.device):
                 raise TenonError(
-                    f"Mesh: {first.name} ({its.device.name}) and {device.name} ({mine.device.name}) are of two "
-                    "kinds: what all devices compute alike they may round differently"
+                    f"Mesh: {first.name} ({its.device.name}) and {device.name} ({mine.device.name}) are of "
+                    "two kinds: what all devices compute alike they may round differently"
                 )
         self.worlds = tuple(DeviceWorld(rank, names) for rank in range(len(names)))
         self._threads: ThreadPoolExecutor | None = None
@@ -78,8 +78,8 @@ class DeviceRanks:
         """
         if _RUNNING.is_part:
             raise DeviceError(
-                "devices of a mesh wait for the callback that uses a mesh of devices "
-                "(hint: what such a program calls back may use other arrays only)"
+                "the devices of a mesh wait for the callback that uses a mesh of devices "
+                "(hint: what such a program calls back may use arrays on no such mesh)"
             )
         with ExitStack() as held:
             for device in sorted(self.devices, key=lambda device: device.id):

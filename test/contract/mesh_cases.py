@@ -1,7 +1,7 @@
 """
 What every mesh must do, whether it is of ranks or of devices: each case is called by all ranks, or once for
-all devices, compares what it finds with one device or with numpy, and gives it, so that kinds of meshes can be
-compared bit by bit. Sizes from 2 up.
+all devices, compares what it finds with one device or with numpy, and gives it, so that kinds of meshes can
+be compared bit by bit. Sizes from 2 up.
 
 `test_meshes.py` runs them on devices and in threads; whoever has other meshes runs them there.
 """
@@ -186,7 +186,9 @@ def case_functions_of_parts(meshes: Meshes) -> Sequence[Array]:
         place = tenon.axis_index("x") + tnp.zeros((1,), dtype=np.int32)
         return total * scale, moved, every, place
 
-    mapped = tenon.shard_map(of_parts, mesh, (P("x"), P()), (P(), P("x"), P(), P("x")), backend=meshes.backend)
+    mapped = tenon.shard_map(
+        of_parts, mesh, (P("x"), P()), (P(), P("x"), P(), P("x")), backend=meshes.backend
+    )
     for given in (even, tenon.shard(even, tenon.sharding(mesh, None))):
         total, moved, every, place = map(whole, mapped(given, 2.0))
         np.testing.assert_array_equal(total, even.sum(0) * 2)

@@ -23,6 +23,11 @@ def test_some_ranks_have_a_mesh_of_their_own(passes: Callable[..., None], ranks:
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
+def test_meshes_of_ranks_do_what_every_mesh_must(passes: Callable[..., None], ranks: int):
+    passes(ranks, "mesh_contract.py")
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_timelines_of_all_ranks_are_one(passes: Callable[..., None], tmp_path: Path, ranks: int):
     passes(ranks, "timelines.py", tmp_path)
 
