@@ -26,7 +26,8 @@ def shard(array: Any, sharding: Sharding, /) -> Any:
     Returns an array that all ranks have, or a file that all can read, as a sharded one: each rank takes its
     part, and nothing is sent. `array` is an array of Tenon's or numpy's, one that numpy maps from a file, a
     scalar, or the path of an `.npy` file; of files a rank reads its part only. A sharded array is resharded.
-    On devices of this process each gets a copy of its part. Of an array that is traced it says how it is split in the program.
+    On devices of this process each gets a copy of its part. Of an array that is traced it says how it is
+    split in the program.
 
     Raises:
         TypeError: it is no array, or the sharding is none.

@@ -26,10 +26,28 @@ class _Running(threading.local):
 _RUNNING = _Running()
 """Whether this thread runs the part of a device."""
 
-_BUSY: weakref.WeakKeyDictionary[Device, threading.Lock] = weakref.WeakKeyDictionary()
-"""For each device the lock of who runs programs on it and others together."""
 
-_BUSY_LOCK = threading.Lock()
+class _Locks:
+    """For each device the lock of who runs programs on it and others together."""
+
+    def __init__(self) -> None:
+        self._locks: weakref.WeakKeyDictionary[Device, threading.Lock] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def of(self, device: Device) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(device, threading.Lock())
+
+    def forget(self) -> None:
+        """In the child of a fork: who holds the locks is not here."""
+        self._lock = threading.Lock()
+        self._locks.clear()
+
+
+_LOCKS = _Locks()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOCKS.forget)
 
 
 class DeviceRanks:
@@ -83,7 +101,7 @@ class DeviceRanks:
             )
         with ExitStack() as held:
             for device in sorted(self.devices, key=lambda device: device.id):
-                held.enter_context(_lock_of(device))
+                held.enter_context(_LOCKS.of(device))
             for device in self.devices:
                 device.runner.check_open()
             return self._run(functions)
@@ -137,19 +155,3 @@ class DeviceRanks:
             self._process = os.getpid()
             self._threads = ThreadPoolExecutor(self.size - 1, f"mesh of {self.devices[0].name}")
         return self._threads
-
-
-def _lock_of(device: Device) -> threading.Lock:
-    with _BUSY_LOCK:
-        return _BUSY.setdefault(device, threading.Lock())
-
-
-def _forget_locks() -> None:
-    """In the child of a fork: who holds the locks is not here."""
-    global _BUSY_LOCK
-    _BUSY_LOCK = threading.Lock()
-    _BUSY.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_locks)
