@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from ...backends.interface import SharedWorkers
 from ...errors import DeviceError, RankError, TenonError
-from ..collectives.device_world import DeviceWorld, start_session
 from .device import Device
+from .device_world import DeviceWorld, start_session
 
 T = TypeVar("T")
 
