@@ -1,7 +1,7 @@
 """
 Sorts the numbers of a row by digits, from the lowest one up, between the two halves of its scratch buffers.
 
-    for each window of so many digits of 8 or 11 bits, from the lowest up:
+    for each window of two or three digits of 8 to 11 bits, from the lowest up:
       count the digits
       for each digit:
         if one count is the number of numbers: nothing is to be done
@@ -9,13 +9,12 @@ Sorts the numbers of a row by digits, from the lowest one up, between the two ha
               put each number of one half to its place in the other half, from both ends of the half at once
 
 The sort is stable, so that the order by one digit keeps the order by those below it. Numbers that have a
-digit in common wait for one another, as each reads the place that the one before left, or its count: of the
-two ends of a row one has its own places from the first one up, the other from the last one down, and each has
-counts of its own.
+digit in common wait for one another, as each reads the place that the one before left: of the two ends of a
+row one has its own places from the first one up, the other from the last one down.
 
-The highest digits, from the first one on in which numbers differ, tell most numbers apart: rows are sorted by
-these first, and what is left is put in order by insertion. Only where that would take long are they sorted by
-all digits.
+The highest bits, from the first one on in which numbers differ, tell most numbers apart: rows are sorted by
+a window of these first, as long as the number of elements asks for, and what is left is put in order by
+insertion. Only where that would take long are they sorted by all digits.
 """
 
 from __future__ import annotations
@@ -28,30 +27,45 @@ from xdsl.ir import SSAValue
 
 from .....dialects import sched
 from .....dialects.dims.expressions import upper_bound
-from .....dialects.element_types import element_type_of
+from .....dialects.element_types import element_type_of, is_float
 from ....scalar.builder import INDEX
 from ....scalar.ops import select
 from .sorted_row import SortedRow
 
-DIGITS = 3
-DIGITS_OF_LONG = 4
-"""Of a window, by which a row is sorted at once."""
+LEAST_BITS = 8
+"""Of a digit: clearing and summing up 256 counts is little beside 64 elements."""
 
-LEAST_LONG_EXTENT = 32768
-"""From this many elements on, one digit more takes less time than what is left to insertion without it."""
+MOST_BITS = 11
+"""2048 places lie in the first cache, and three digits tell all numbers of 32 bits apart."""
 
-BITS = 8
-"""Of a digit: the places where 256 rows of numbers go on lie in the first cache, and so do the rows' ends."""
+SPARE_BITS = 4
+"""A window of so many bits more than number the elements leaves few that are equal in it, of integers."""
 
-LEAST_VERY_LONG_EXTENT = 1 << 18
-BITS_OF_VERY_LONG = 11
-"""Of so many elements neither half lies in the second cache: three longer digits move them less often."""
+SPARE_BITS_OF_FLOATS = {32: 10, 64: 12}
+"""The highest bits of floats are those of the exponent, which take few of their values."""
+
+MOST_BITS_OF_TWO = 24
+"""Where more bits are needed, two of the longest digits leave too much to insertion."""
 
 BLOCK = 32
 """Numbers of which it is looked at once whether they are in order, before they are looked at one by one."""
 
 MOST_INSERTIONS = 4
 """A row of so many elements for each move by insertion is not sorted by its other digits."""
+
+
+def digits_of(extent: int, nbits: int, is_float: bool) -> tuple[int, int]:
+    """Returns how many digits a window has for so many numbers, and how many bits a digit has."""
+    spare = SPARE_BITS_OF_FLOATS[nbits] if is_float else SPARE_BITS
+    needed = min(nbits, (extent - 1).bit_length() + spare)
+    # The first digit of floats of 64 bits is nearly all exponent.
+    if needed <= MOST_BITS_OF_TWO and not (is_float and nbits == 64):
+        digits, bits = 2, -(-needed // 2)
+    else:
+        # As long as they may be where nothing is left to insertion then.
+        digits, bits = 3, MOST_BITS if nbits <= 3 * MOST_BITS else -(-needed // 3)
+    bits = min(max(bits, LEAST_BITS), MOST_BITS)
+    return min(digits, -(-nbits // bits)), bits
 
 
 class DigitSort:
@@ -62,13 +76,10 @@ class DigitSort:
         self.extent, self.nbits, self.offset = row.extent, nbits, offset
         self.stored = element_type_of(self.scratch[0].type)
         most = upper_bound(self.extent)
-        is_very_long = most >= LEAST_VERY_LONG_EXTENT
-        self.bits = BITS_OF_VERY_LONG if is_very_long else BITS
-        digits = DIGITS if most < LEAST_LONG_EXTENT or is_very_long else DIGITS_OF_LONG
-        self.digits = min(digits, -(-nbits // self.bits))
+        self.digits, self.bits = digits_of(most, nbits, is_float(row.type))
         self.window = self.digits * self.bits
         self.count = i32 if most < 1 << 31 else i64
-        self.counts = self.code.alloc(self.count, (2, self.digits, 1 << self.bits), "counts")
+        self.counts = self.code.alloc(self.count, (self.digits, 1 << self.bits), "counts")
         self.ends = self.code.alloc(self.count, (1 << self.bits,), "ends")
 
     def sort(self, count: SSAValue) -> SSAValue:
@@ -106,7 +117,7 @@ class DigitSort:
         return half
 
     def _highest_window(self) -> SSAValue:
-        """Returns the lowest bit of the window that begins, to a digit, where numbers differ first."""
+        """Returns the lowest bit of the window whose highest one is the first in which numbers differ."""
         code, b = self.code, self.code.b
 
         def number(position: SSAValue) -> SSAValue:
@@ -115,12 +126,17 @@ class DigitSort:
         ones = code.reduce(sched.CombineKind.ORI, self.extent, number, "ones")
         zeros = code.reduce(sched.CombineKind.ANDI, self.extent, number, "zeros")
         different = b.op(arith.XOrIOp, ones, zeros)
-        shift = code.index(0)
-        last = self.nbits - self.window
-        for lowest in range(0, last, self.bits):
-            above = b.constant(self.offset + lowest + self.window, self.stored)
-            is_above = code.compare("ne", b.op(arith.ShRUIOp, different, above), b.constant(0, self.stored))
-            shift = select(b, is_above, code.index(min(lowest + self.bits, last)), shift)
+        above = b.op(arith.ShRUIOp, different, b.constant(self.offset + self.window, self.stored))
+
+        def is_above(arguments: Sequence[SSAValue]) -> SSAValue:
+            return code.compare("ne", arguments[1], b.constant(0, self.stored))
+
+        def advance(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            shift, left = arguments
+            following = code.integer(arith.AddiOp, shift, code.index(1))
+            return following, code.b.op(arith.ShRUIOp, left, b.constant(1, self.stored))
+
+        shift, _ = code.repeat((code.index(0), above), is_above, advance, ("shift", "left"))
         return shift
 
     def _insert_all(self, half: SSAValue, count: SSAValue) -> SSAValue:
@@ -227,16 +243,17 @@ class DigitSort:
     def _count_digits(self, shift: SSAValue, half: SSAValue, count: SSAValue) -> None:
         """Counts the digits from a bit on."""
         code = self.code
-        with code.axes([2, self.digits, 1 << self.bits], "e") as at:
+        with code.axes([self.digits, 1 << self.bits], "e") as at:
             code.store(code.b.constant(0, self.count), self.counts, at)
 
-        def count_number(end: int, position: SSAValue) -> None:
-            number = self.number(half, position)
+        def count_number(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            number = self.number(half, arguments[0])
             for digit in range(self.digits):
                 value = self._digit(number, code.index(digit), shift)
-                self._next_of(self.counts, [code.index(end), code.index(digit), value], 1)
+                self._next_of(self.counts, [code.index(digit), value], 1)
+            return ()
 
-        self._from_both_ends(count, count_number)
+        code.loop(code.index(0), count, code.index(1), (), count_number, ("k",))
 
     def _next_of(self, places: SSAValue, at: Sequence[SSAValue], step: int) -> SSAValue:
         """Returns an integer of a buffer, which is `step` more afterwards."""
@@ -267,9 +284,7 @@ class DigitSort:
 
     def _count_of(self, digit: SSAValue, value: SSAValue) -> SSAValue:
         """Returns how many numbers have a value of a digit."""
-        code = self.code
-        of_ends = [code.load(self.counts, [code.index(end), digit, value], "count") for end in range(2)]
-        return code.integer(arith.AddiOp, of_ends[0], of_ends[1])
+        return self.code.load(self.counts, [digit, value], "count")
 
     def _sum_up(self, digit: SSAValue) -> None:
         """
@@ -281,7 +296,7 @@ class DigitSort:
         def step(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value, begin = arguments
             end = code.integer(arith.AddiOp, begin, self._count_of(digit, value))
-            code.store(begin, self.counts, [code.index(0), digit, value])
+            code.store(begin, self.counts, [digit, value])
             last = code.integer(arith.SubiOp, end, code.b.constant(1, self.count))
             code.store(last, self.ends, [value])
             return (end,)
@@ -302,7 +317,7 @@ class DigitSort:
         numbers = [code.load(scratch, [*self.row, half, position]) for scratch in self.scratch]
         value = self._digit(numbers[0], digit, shift)
         if end == 0:
-            place = self._next_of(self.counts, [code.index(0), digit, value], 1)
+            place = self._next_of(self.counts, [digit, value], 1)
         else:
             place = self._next_of(self.ends, [value], -1)
         target = code.b.op(arith.IndexCastOp, place, result_type=INDEX)

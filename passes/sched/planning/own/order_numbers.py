@@ -71,7 +71,10 @@ class OrderNumbers:
         return number
 
     def is_special(self, code: KernelCode, number: SSAValue) -> SSAValue:
-        """Returns whether a number is that of -0.0 or of a NaN."""
+        """
+        Returns whether a number is that of -0.0 or of a NaN; in ascending order, of one that is not the usual
+        one, which comes last as it is.
+        """
         b = code.b
         significand = {32: 23, 64: 52}[self.nbits]
         infinity = ((1 << (self.nbits - 1 - significand)) - 1) << significand
@@ -80,6 +83,10 @@ class OrderNumbers:
         minus_zero = half if self.is_descending else half - 1
         above = code.integer(arith.SubiOp, number, self._constant(code, lowest))
         is_nan = cmpi(b, "ugt", above, self._constant(code, extent))
+        if not self.is_descending:
+            usual = half + infinity + (1 << (significand - 1))
+            is_other = cmpi(b, "ne", number, self._constant(code, usual))
+            is_nan = b.op(arith.AndIOp, is_nan, is_other)
         is_zero = cmpi(b, "eq", number, self._constant(code, minus_zero))
         return b.op(arith.OrIOp, is_nan, is_zero)
 

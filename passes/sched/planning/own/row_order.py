@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i32
 from xdsl.ir import SSAValue
 
 from .....dialects import sched
-from ....scalar.builder import INDEX
+from .....dialects.element_types import NBYTES
 from ....scalar.ops import select
+from ..code import KernelCode
 from .ordering import comes_before, key
 from .sorted_row import SortedRow
 
@@ -20,59 +21,61 @@ BLOCK = 64
 
 def order_of(row: SortedRow) -> tuple[SSAValue, SSAValue]:
     """
-    Returns whether no element comes before the one that stands before it, and whether each does: then the
-    row is to be turned around, and no two of its elements are equal.
+    Returns whether no element comes before the one that stands before it, and whether the row is to be turned
+    around: each does or, where elements are sorted and not their positions, is the same to the last bit.
 
-    What is counted is how many come before the one that stands before them, for as long as all do or none.
+    What is found of neighbours are two bits: that the latter comes before the former, and that it does not
+    and is another one. It ends where there are both.
     """
     code = row.code
     one = code.index(1)
     neighbours = code.index(row.extent - 1)
+    none, turned, kept, both = (code.b.constant(bits, i32) for bits in range(4))
 
-    def is_turned(position: SSAValue) -> SSAValue:
+    def kind_at(position: SSAValue) -> SSAValue:
         following = code.integer(arith.AddiOp, position, one)
-        former, latter = (
-            key(code, code.load(row.source, row.place(at)), row.type) for at in (position, following)
-        )
-        return comes_before(code, latter, former, row.type, row.is_descending)
+        stored = [code.load(row.source, row.place(at)) for at in (position, following)]
+        former, latter = (key(code, each, row.type) for each in stored)
+        is_turned = comes_before(code, latter, former, row.type, row.is_descending)
+        otherwise = kept if row.is_argsort else select(code.b, _are_same(code, *stored), none, kept)
+        return select(code.b, is_turned, turned, otherwise)
 
-    def turned_at(position: SSAValue) -> SSAValue:
-        return select(code.b, is_turned(position), one, code.index(0))
-
-    def turned_in_block(position: SSAValue, block: int) -> SSAValue:
-        def number(offset: SSAValue) -> SSAValue:
-            found = is_turned(code.integer(arith.AddiOp, position, offset))
-            return select(code.b, found, code.b.constant(1, i32), code.b.constant(0, i32))
-
-        turned = code.reduce(sched.CombineKind.ADDI, block, number, "turned")
-        return code.b.op(arith.IndexCastOp, turned, result_type=INDEX)
-
-    def turned_from(start: Sequence[SSAValue], block: int) -> Sequence[SSAValue]:
-        """Counts block by block from a position on; returns where it ends, and how many there are."""
+    def kinds_from(start: Sequence[SSAValue], block: int) -> Sequence[SSAValue]:
+        """Looks at block by block from a position on; returns where it ends, and what was found."""
         end = code.integer(arith.SubiOp, neighbours, code.index(block - 1))
 
         def goes_on(arguments: Sequence[SSAValue]) -> SSAValue:
-            position, total = arguments
-            is_none = code.compare("eq", total, code.index(0))
-            is_alike = code.b.op(arith.OrIOp, is_none, code.compare("eq", total, position))
-            return code.b.op(arith.AndIOp, is_alike, code.compare("slt", position, end))
+            position, found = arguments
+            is_inside = code.compare("slt", position, end)
+            return code.b.op(arith.AndIOp, code.compare("ne", found, both), is_inside)
 
         def add(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            position, total = arguments
-            turned = turned_at(position) if block == 1 else turned_in_block(position, block)
-            total = code.integer(arith.AddiOp, total, turned)
-            return code.integer(arith.AddiOp, position, code.index(block)), total
+            position, found = arguments
 
-        return code.repeat(start, goes_on, add, ("k", "turned"))
+            def kind(offset: SSAValue) -> SSAValue:
+                return kind_at(code.integer(arith.AddiOp, position, offset))
 
-    counted: Sequence[SSAValue] = (code.index(0), code.index(0))
+            if block == 1:
+                kinds = kind_at(position)
+            else:
+                kinds = code.reduce(sched.CombineKind.ORI, block, kind, "kinds")
+            found = code.b.op(arith.OrIOp, found, kinds)
+            return code.integer(arith.AddiOp, position, code.index(block)), found
+
+        return code.repeat(start, goes_on, add, ("k", "found"))
+
+    looked: Sequence[SSAValue] = (code.index(0), none)
     for block in (BLOCK, 1):
-        counted = turned_from(counted, block)
-    position, total = counted
-    is_whole = code.compare("sge", position, neighbours)
-    is_ascending = code.compare("eq", total, code.index(0))
-    is_descending = code.compare("eq", total, neighbours)
-    return (
-        code.b.op(arith.AndIOp, is_whole, is_ascending),
-        code.b.op(arith.AndIOp, is_whole, is_descending),
+        looked = kinds_from(looked, block)
+    is_ascending, is_descending = (
+        code.compare("eq", code.b.op(arith.AndIOp, looked[1], other), none) for other in (turned, kept)
     )
+    return is_ascending, is_descending
+
+
+def _are_same(code: KernelCode, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Returns whether two stored elements have the same bits."""
+    if isinstance(lhs.type, AnyFloat):
+        bits = IntegerType(8 * NBYTES[lhs.type])
+        lhs, rhs = (code.b.op(arith.BitcastOp, each, result_type=bits) for each in (lhs, rhs))
+    return code.compare("eq", lhs, rhs)

@@ -312,11 +312,13 @@ def test_long_rows_are_sorted_by_digits(type: str, order: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["f32", "f64", "i32", "ui64", "bf16", "i8"])
-@pytest.mark.parametrize("name", ["LEAST_LONG_EXTENT", "LEAST_VERY_LONG_EXTENT"])
-def test_long_rows_are_sorted_by_more_or_longer_digits(
-    name: str, type: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("bits", [2, 11])
+def test_long_rows_are_sorted_by_digits_of_other_sizes(
+    bits: int, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(digit_sort, name, 64)
+    """Of two bits, most windows leave too much to insertion, and many more are sorted by."""
+    monkeypatch.setattr(digit_sort, "LEAST_BITS", bits)
+    monkeypatch.setattr(digit_sort, "MOST_BITS", bits)
     shape = (2, 70)
     x = tensor(shape, type)
     dtype = TYPES[type]
@@ -324,6 +326,27 @@ def test_long_rows_are_sorted_by_more_or_longer_digits(
     array = array.reshape(shape)
     run_op(f"sort %a axis 1 : {x}", x, (array, x))
     run_op(f"argsort %a axis 1 : {x}", tensor(shape, "i64"), (array, x))
+
+
+@pytest.mark.parametrize(
+    ("extent", "nbits", "is_float", "digits"),
+    [
+        (64, 8, False, (1, 8)),
+        (1 << 20, 16, False, (2, 8)),
+        (1000, 32, False, (2, 8)),
+        (100000, 64, False, (2, 11)),
+        ((1 << 20) + 1, 32, False, (3, 11)),
+        (1 << 14, 32, True, (2, 11)),
+        ((1 << 14) + 1, 32, True, (3, 11)),
+        (1000, 64, True, (3, 8)),
+        (100000, 64, True, (3, 10)),
+        (1 << 40, 64, True, (3, 11)),
+    ],
+)
+def test_windows_are_as_long_as_the_number_of_elements_asks_for(
+    extent: int, nbits: int, is_float: bool, digits: tuple[int, int]
+) -> None:
+    assert digit_sort.digits_of(extent, nbits, is_float) == digits
 
 
 def sort_and_argsort(array: Array, type: str) -> None:
@@ -415,6 +438,55 @@ def test_rows_in_order_stay_as_they_are(type: str) -> None:
     sort_and_argsort(array, type)
     sort_and_argsort(np.full_like(array, 3), type)
     array[64] = -1
+    sort_and_argsort(array, type)
+
+
+@pytest.mark.parametrize("type", ["i32", "f64", "f16", "bf16"])
+def test_rows_in_the_opposite_order_are_turned_around(type: str) -> None:
+    """Among them rows some of whose elements are equal; but not one that ends out of this order."""
+    array = (np.arange(80)[::-1] // 3).astype(TYPES[type])
+    sort_and_argsort(array, type)
+    array[79] = 1
+    sort_and_argsort(array, type)
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "f16"])
+def test_rows_in_the_opposite_order_keep_equal_elements_of_other_bits_in_theirs(type: str) -> None:
+    dtype = TYPES[type]
+    array = np.arange(40, -40, -1).astype(dtype)
+    array[:3] = np.nan
+    sort_and_argsort(array, type)
+    array[40:44] = 0.0, -0.0, 0.0, -0.0
+    array[44:] = -1
+    sort_and_argsort(array, type)
+    array[40:44] = 0.0
+    array.view(f"u{dtype.itemsize}")[1] += 1
+    sort_and_argsort(array, type)
+
+
+@pytest.mark.parametrize(("shape", "type"), [(9, "f32"), (64, "i64"), (71, "f32")])
+def test_rows_in_orders_that_slow_other_sorts_down(type: str, shape: int) -> None:
+    """Organ pipes, saw teeth, both ends in turns, and one element out of place."""
+    count = np.arange(shape)
+    for array in (
+        np.minimum(count, shape - 1 - count),
+        count % 5,
+        np.concatenate([count[::2], count[1::2][::-1]]),
+        np.concatenate([count[1:], count[:1]]),
+        np.concatenate([count[-1:], count[:-1]]),
+    ):
+        sort_and_argsort(array.astype(TYPES[type]), type)
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "f16"])
+def test_usual_nan_come_last(type: str) -> None:
+    """Alone, beside zeros of two signs, and beside NaN of a sign."""
+    array = np.random.default_rng(0).standard_normal(75).astype(TYPES[type])
+    array[::4] = np.nan
+    sort_and_argsort(array, type)
+    array[5:9] = 0.0, -0.0, -0.0, 0.0
+    sort_and_argsort(array, type)
+    array[10] = -array[0]
     sort_and_argsort(array, type)
 
 
