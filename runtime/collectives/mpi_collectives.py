@@ -1,5 +1,5 @@
 """
-How each collective is begun with MPI, straight from and into the arrays.
+How each collective is begun with MPI, straight from and into the arrays where their parts lie in one piece.
 
 Each function returns the handles to wait for, what to do once they are done, and what must live until then.
 """
@@ -7,6 +7,7 @@ Each function returns the handles to wait for, what to do once they are done, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -52,24 +53,24 @@ def _reduce_scatter(
 
 def _all_gather(types: MpiTypes, comm: Any, collective: Collective, operand: Array, result: Array) -> Begun:
     dim = dim_of(collective.dim)
-    parts = part_extents(result.shape[dim], collective.parts)
-    if dim == 0 or all(extent == 1 for extent in result.shape[:dim]):
-        rest = operand.size // max(operand.shape[dim], 1)
-        counts = [part * rest for part in parts]
-        starts = [sum(counts[:number]) for number in range(len(counts))]
-        memory, _, element = types.whole(result)
-        handle = comm.Iallgatherv(types.whole(operand), [memory, counts, starts, element])
-        return [handle], None, None
-    whole = types.part(operand, [0] * operand.ndim, operand.shape)
-    targets = _part_types(types, result, dim, parts)
-    return _exchange(comm, operand, [whole] * len(parts), result, targets)
+    counts = _counts(result, dim, part_extents(result.shape[dim], collective.parts))
+    memory, finish = _received(types, result, dim, collective.parts)
+    handle = comm.Iallgatherv(types.whole(operand), [memory[0], counts, _starts(counts), memory[2]])
+    return [handle], finish, memory
 
 
 def _all_to_all(types: MpiTypes, comm: Any, collective: Collective, operand: Array, result: Array) -> Begun:
     split, concat = dim_of(collective.dim), dim_of(collective.concat_dim)
-    sources = _part_types(types, operand, split, part_extents(operand.shape[split], collective.parts))
-    targets = _part_types(types, result, concat, part_extents(result.shape[concat], collective.parts))
-    return _exchange(comm, operand, sources, result, targets)
+    sent = _counts(operand, split, part_extents(operand.shape[split], collective.parts))
+    if not _is_outermost(operand, split):
+        operand = joined(split_parts(collective, operand, split))
+    counts = _counts(result, concat, part_extents(result.shape[concat], collective.parts))
+    memory, finish = _received(types, result, concat, collective.parts)
+    given, _, element = types.whole(operand)
+    handle = comm.Ialltoallv(
+        [given, sent, _starts(sent), element], [memory[0], counts, _starts(counts), memory[2]]
+    )
+    return [handle], finish, (operand, memory)
 
 
 def _collective_permute(
@@ -102,33 +103,39 @@ _KINDS = {
 }
 
 
-def _part_types(types: MpiTypes, array: Array, dim: int, parts: Sequence[int]) -> list[Any]:
-    """Returns a datatype for each part of an array along a dim, None for parts without elements."""
-    made: list[Any] = []
-    starts, sizes = [0] * array.ndim, list(array.shape)
-    for part in parts:
-        sizes[dim] = part
-        made.append(types.part(array, starts, sizes))
-        starts[dim] += part
-    return made
+def _is_outermost(array: Array, dim: int) -> bool:
+    """Returns whether each part of a row-major array along a dim lies in one piece."""
+    return all(extent == 1 for extent in array.shape[:dim])
 
 
-def _exchange(
-    comm: Any, operand: Array, sources: Sequence[Any], result: Array, targets: Sequence[Any]
-) -> Begun:
-    """Sends to each rank a part of the operand, and puts what comes from each into a part of the result."""
-    size = comm.Get_size()
-    ones, zeros = [1] * size, [0] * size
-    handle = comm.Ialltoallw(
-        [_memory(operand), (ones, zeros), list(sources)], [_memory(result), (ones, zeros), list(targets)]
-    )
-
-    def free() -> None:
-        for made in {id(each): each for each in (*sources, *targets)}.values():
-            made.Free()
-
-    return [handle], free, (sources, targets)
+def _counts(array: Array, dim: int, parts: Sequence[int]) -> list[int]:
+    """Returns how many elements each part of an array along a dim has."""
+    rest = array.size // max(array.shape[dim], 1)
+    return [part * rest for part in parts]
 
 
-def _memory(array: Array) -> Array:
-    return array.reshape(-1).view(np.uint8)
+def _starts(counts: Sequence[int]) -> list[int]:
+    return [0, *accumulate(counts[:-1])]
+
+
+def _received(
+    types: MpiTypes, result: Array, dim: int, split: Sequence[int]
+) -> tuple[list[Any], Callable[[], None] | None]:
+    """
+    Returns where parts of a result along a dim are received one after the other, as mpi4py takes it, and
+    what puts them in place then: nothing where they lie so. MPI could be told of rows with gaps, and is slow
+    at them: between two ranks of MPICH the halves of 1024 x 1024 f32, split by columns, took 35 ms so and
+    1.5 ms through memory in between.
+    """
+    if _is_outermost(result, dim):
+        return types.whole(result), None
+    received = np.empty(result.size, result.dtype)
+
+    def place() -> None:
+        parts = part_extents(result.shape[dim], split)
+        counts = _counts(result, dim, parts)
+        columns = np.split(result, list(accumulate(parts[:-1])), dim)
+        for target, start, count in zip(columns, _starts(counts), counts, strict=True):
+            target[...] = received[start : start + count].reshape(target.shape)
+
+    return types.whole(received), place

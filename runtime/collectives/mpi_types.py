@@ -1,8 +1,7 @@
-"""What MPI is told of arrays: element types, parts of arrays, and how elements are combined."""
+"""What MPI is told of arrays: element types, arrays, and how elements are combined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,12 +56,6 @@ class MpiTypes:
             self._elements[dtype] = found
             self._dtypes.append((found, dtype))
         return found
-
-    def part(self, array: Array, starts: Sequence[int], sizes: Sequence[int]) -> Any:
-        """Returns a datatype of a box of a row-major array, which the caller frees."""
-        made = self.element(array.dtype).Create_subarray(list(array.shape), list(sizes), list(starts))
-        made.Commit()
-        return made
 
     def whole(self, array: Array) -> list[Any]:
         """Returns an array as mpi4py takes it: its memory, the number of its elements, their type."""
