@@ -7,7 +7,6 @@ into range instead: below to the first element, above to the last.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -219,11 +218,12 @@ def gathered_along(x: TracedArray, indices: TracedArray, axis: int) -> TracedArr
     common = broadcast_shapes("take_along_axis", others)
     shape = (*common[:axis], indices.shape[axis], *common[axis:])
     index = ops.broadcast(ops.cast(indices, INT64), shape)
-    extent = x.shape[axis]
-    last = extent_like(index, max(extent - 1, 0) if is_known(extent) else extent - 1)
-    linear = ops.mul(ops.min(index, last), extent_like(index, math.prod(x.shape[axis + 1 :])))
-    for dim in range(rank):
-        if dim != axis and x.shape[dim] not in (0, 1):
-            step = math.prod(x.shape[dim + 1 :])
-            linear = ops.add(linear, ops.mul(ops.iota(dim, INT64, shape), extent_like(index, step)))
-    return ops.gather(reshaped(x, (x.size,)), (linear,), (0,))
+    places = [
+        index
+        if dim == axis
+        else ops.broadcast(scalar_like(index, 0), shape)
+        if x.shape[dim] == 1
+        else ops.iota(dim, INT64, shape)
+        for dim in range(rank)
+    ]
+    return ops.gather(x, places, tuple(range(rank)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, i64
+from xdsl.dialects.shard import ShardOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import graph
 from ...dialects.dims.expressions import Extent
+from ...dialects.element_types import element_type_of
 from ...dialects.graph import ReduceKind, ScatterKind
 from ...dialects.graph.index_map import LinearIndex
 from ...dialects.graph.types import shape_of, tensor_type_of
@@ -164,12 +166,32 @@ def _gather(op: Operation) -> Rule:
     assert isinstance(op, graph.GatherOp)
     b = RuleBuilder()
     shape = b.dims(len(extents(op.indices[0])))
+    along = counted_axes(op)
     source = tuple(
-        b.new(reduction(ReduceKind.ADD) if axis in op.axes.data else PARALLEL)
+        shape[along[axis]]
+        if axis in along
+        else b.new(reduction(ReduceKind.ADD) if axis in op.axes.data else PARALLEL)
         for axis in range(len(extents(op.source)))
     )
     rest = tuple(factor for axis, factor in enumerate(source) if axis not in op.axes.data)
     return b.rule([source, *[shape] * len(op.indices)], [(*shape, *rest)])
+
+
+def counted_axes(op: graph.GatherOp) -> dict[int, int]:
+    """
+    Returns the axes of the source whose index only counts along a dim of the indices as long as they are,
+    each with that dim: what is read there lies in the same part. No dim is in it twice.
+    """
+    shape, source = extents(op.indices[0]), extents(op.source)
+    found: dict[int, int] = {}
+    for axis, index in zip(op.axes.data, op.indices, strict=True):
+        while isinstance(owner := index.owner, ShardOp):
+            index = owner.src
+        if isinstance(owner, graph.IotaOp) and element_type_of(index.type) == i64:
+            dim = owner.axis.data
+            if shape[dim] == source[axis] and dim not in found.values():
+                found[axis] = dim
+    return found
 
 
 _COMBINED = {
@@ -232,8 +254,9 @@ def _ordering(op: Operation) -> Rule:
 
 
 def _search_sorted(op: Operation) -> Rule:
+    """As many elements come before a value in the whole as come before it in all parts together."""
     b = RuleBuilder()
-    sorted = b.dims(1, WHOLE)
+    sorted = b.dims(1, reduction(ReduceKind.ADD))
     values = b.dims(len(extents(op.operands[1])))
     return b.rule([sorted, values], [values])
 

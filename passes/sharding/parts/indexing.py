@@ -2,18 +2,20 @@
 Gathers and scatters along dims that are split.
 
 Each rank computes where in its own part an index lies. What is read there is combined as bits, of which all
-members but one have zeros; what is written elsewhere is dropped.
+members but one have zeros; what is written elsewhere is dropped. An index that only counts along a dim
+counts along the part.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
 from ....dialects.element_types import element_type_of, is_float
 from ....dialects.graph import ScatterKind, tensor_of
 from ..program import RankProgram
+from ..rules import counted_axes
 from .op_at_rank import OpAtRank, Partial
 from .owned_indices import chosen, clamped, factor_of, index_of, inside, known, moved
 
@@ -21,8 +23,13 @@ from .owned_indices import chosen, clamped, factor_of, index_of, inside, known, 
 def gather(at: OpAtRank) -> SSAValue | Partial:
     op, program = at.op, at.program
     assert isinstance(op, graph.GatherOp)
+    counted = {axis: dim for axis, dim in counted_axes(op).items() if at.axes[factor_of(at, 0, axis)]}
     source, *indices = at.operands
-    split = {axis for axis in op.axes.data if at.axes[factor_of(at, 0, axis)]}
+    for number, axis in enumerate(op.axes.data):
+        if axis in counted:
+            own_shape = program.shape(indices[number])
+            indices[number] = program.add(graph.IotaOp(counted[axis], tensor_of(i64, own_shape)))
+    split = {axis for axis in op.axes.data if at.axes[factor_of(at, 0, axis)] and axis not in counted}
     if not split:
         return program.add(graph.GatherOp(source, indices, op.axes))
     shape = program.shape(op.source)

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph
 from ....dialects.element_types import compute_type, element_type_of, is_float
-from ....dialects.graph import tensor_of
+from ....dialects.graph import ReduceKind, tensor_of
 from ....dialects.graph.types import shape_of
 from .boxes import dynamic_slice, dynamic_update
 from .contractions import contract
@@ -24,6 +24,10 @@ Localize = Callable[[OpAtRank], SSAValue | Partial]
 def same(at: OpAtRank) -> SSAValue:
     """The op on this rank's parts."""
     return at.program.add(at.copied(at.operands, [at.result_type]))
+
+
+def _search_sorted(at: OpAtRank) -> SSAValue | Partial:
+    return Partial(same(at), ReduceKind.ADD) if at.reduced else same(at)
 
 
 def _reduce(at: OpAtRank) -> SSAValue | Partial:
@@ -53,5 +57,6 @@ LOCALIZE: dict[type[Operation], Localize] = {
     graph.CumulateOp: cumulate,
     graph.SortOp: order,
     graph.ArgsortOp: order,
+    graph.SearchSortedOp: _search_sorted,
 }
 """What computes a rank's part where that is not the op on its parts."""

@@ -101,10 +101,10 @@ func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // An op that needs all of a dim.
 shard.grid @mesh(shape = 2) {axis_names = ["x"]}
-func.func @searched(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<4xi64> {
-  // expected-error @+1 {{graph.search_sorted: dim 0 of operand 0 is split over axes x and must be whole (allow_gather gathers it)}}
-  %y = graph.search_sorted left %x, %x : tensor<4xf32>, tensor<4xf32>
-  func.return %y : tensor<4xi64>
+func.func @reshaped(%x: tensor<3x4xf32> {tenon.sharding = #shard<axisarray[[], [0]]>}) -> tensor<12xf32> {
+  // expected-error @+1 {{graph.reshape: dim 1 of operand 0 is split over axes x and must be whole (allow_gather gathers it)}}
+  %y = graph.reshape %x : tensor<3x4xf32> -> tensor<12xf32>
+  func.return %y : tensor<12xf32>
 }
 
 // -----
