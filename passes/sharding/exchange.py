@@ -17,11 +17,12 @@ from ...dialects.sharding.blocks import common, length
 
 @dataclass(frozen=True)
 class Message:
-    """The indices of a dim that member `source` sends to member `target`."""
+    """The indices of a dim that member `source` sends to member `target`, for which of those it wants."""
 
     source: int
     target: int
     interval: Interval
+    piece: int = 0
 
 
 Round = tuple[Message, ...]
@@ -37,8 +38,11 @@ class Exchange:
 
 
 @lru_cache(1024)
-def exchange_of(owned: tuple[Interval, ...], wanted: tuple[Interval, ...]) -> Exchange:
-    """Returns how members that have `owned` get `wanted`, all of which somebody has."""
+def exchange_of(owned: tuple[Interval, ...], *wanted: tuple[Interval, ...]) -> Exchange:
+    """
+    Returns how members that have `owned` get `wanted`, all of which somebody has: several pieces each, whose
+    messages share rounds.
+    """
     owners: dict[Interval, list[int]] = defaultdict(list)
     for member, interval in enumerate(owned):
         if length(interval):
@@ -46,9 +50,10 @@ def exchange_of(owned: tuple[Interval, ...], wanted: tuple[Interval, ...]) -> Ex
     intervals = sorted(owners)
     begins = [begin for begin, _ in intervals]
     messages: list[Message] = []
-    for target, (want, own) in enumerate(zip(wanted, owned, strict=True)):
-        for missing in _without(want, own):
-            messages += _sent(target, missing, intervals, begins, owners)
+    for piece, wants in enumerate(wanted):
+        for target, (want, own) in enumerate(zip(wants, owned, strict=True)):
+            for missing in _without(want, own):
+                messages += _sent(target, piece, missing, intervals, begins, owners)
     return Exchange(_rounds(messages, len(owned)), sum(length(message.interval) for message in messages))
 
 
@@ -62,6 +67,7 @@ def _without(want: Interval, own: Interval) -> list[Interval]:
 
 def _sent(
     target: int,
+    piece: int,
     missing: Interval,
     intervals: list[Interval],
     begins: list[int],
@@ -72,13 +78,13 @@ def _sent(
     at = max(bisect_right(begins, begin) - 1, 0)
     while begin < missing[1]:
         assert at < len(intervals) and intervals[at][0] <= begin, f"nobody has index {begin}"
-        piece = common((begin, missing[1]), intervals[at])
-        if length(piece):
+        sent = common((begin, missing[1]), intervals[at])
+        if length(sent):
             members = owners[intervals[at]]
             # The nearest one: which of equal parts is sent matters to no result.
             source = min(members, key=lambda member: (abs(member - target), member))
-            found.append(Message(source, target, piece))
-            begin = piece[1]
+            found.append(Message(source, target, sent, piece))
+            begin = sent[1]
         at += 1
     return found
 

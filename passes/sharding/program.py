@@ -145,7 +145,7 @@ class RankProgram:
         wants = self.wants(value, sharding)
         if (value, wants) in self.made:
             return self.made[value, wants]
-        if self._is_view(value):
+        if self.is_view(value):
             return self.local(value, wants)
         local = self.resharded(self.local(value), self.shape(value), self.home(value), sharding)
         self.made[value, wants] = local
@@ -162,11 +162,11 @@ class RankProgram:
             self.made[value, wants] = local
         return self.made[value, wants]
 
-    def _is_view(self, value: SSAValue) -> bool:
+    def is_view(self, value: SSAValue) -> bool:
         """Returns whether what is wanted of a value is written anew rather than taken from what there is."""
         owner = value.owner
         if isinstance(owner, ShardOp):
-            return self.home(owner.src) == self.home(value) and self._is_view(owner.src)
+            return self.home(owner.src) == self.home(value) and self.is_view(owner.src)
         return (
             isinstance(owner, Operation)
             and self.view_of(owner) is not None
@@ -182,7 +182,7 @@ class RankProgram:
                 return self.local(owner.src, wants)
             if wants == self.wants(value):
                 return self.at(owner.src, self.home(value))
-        elif isinstance(owner, Operation) and self._is_view(value) and (view := self.view_of(owner)):
+        elif isinstance(owner, Operation) and self.is_view(value) and (view := self.view_of(owner)):
             around, self.location = self.location, owner.location
             try:
                 return view(self, owner, wants)
@@ -286,6 +286,18 @@ class RankProgram:
             return self.slice(local, dim, (begin, begin + length(my_want)))
         if len(set(wanted)) == 1:
             return self._gathered(local, dim, own, want.intervals[0])
+        return self._exchanged(local, dim, axes, owned, (wanted,))[0]
+
+    def fetch_pieces(self, local: SSAValue, dim: int, own: Part, wants: Sequence[Part]) -> list[SSAValue]:
+        """
+        Returns several pieces of a dim of which members have their own parts. What is sent for one and for
+        another shares a collective wherever no rank sends or gets both.
+        """
+        axes = tuple(dict.fromkeys(axis for part in (own, *wants) for axis in part.axes))
+        owned, *wanted = (spread(self.mesh.shape, part, axes) for part in (own, *wants))
+        alone = sum(len(exchange_of(owned, each).rounds) for each in wanted)
+        if len(exchange_of(owned, *wanted).rounds) >= alone:
+            return [self.fetch(local, dim, own, want) for want in wants]
         return self._exchanged(local, dim, axes, owned, wanted)
 
     def _exchanged(
@@ -294,23 +306,23 @@ class RankProgram:
         dim: int,
         axes: tuple[int, ...],
         owned: tuple[Interval, ...],
-        wanted: tuple[Interval, ...],
-    ) -> SSAValue:
-        """Returns what this member wants, of which others send what it has not."""
+        wanted: Sequence[tuple[Interval, ...]],
+    ) -> list[SSAValue]:
+        """Returns the pieces that this member wants, of which others send what it has not."""
         me = self.mesh.member(axes, self.rank)
         mine, shape = owned[me], self.shape(local)
         element = element_type_of(local.type)
-        kept = common(mine, wanted[me])
-        pieces: list[tuple[Interval, SSAValue]] = []
-        if length(kept):
-            pieces.append((kept, self._cut(local, dim, mine, kept)))
-        for messages in exchange_of(owned, wanted).rounds:
-            sent, got = local, (0, 0)
+        found: list[list[tuple[Interval, SSAValue]]] = []
+        for wants in wanted:
+            kept = common(mine, wants[me])
+            found.append([(kept, self._cut(local, dim, mine, kept))] if length(kept) else [])
+        for messages in exchange_of(owned, *wanted).rounds:
+            sent, got, piece = local, (0, 0), 0
             for message in messages:
                 if message.source == me:
                     sent = self._cut(local, dim, mine, message.interval)
                 if message.target == me:
-                    got = message.interval
+                    got, piece = message.interval, message.piece
             extents = tuple(length(got) if axis == dim else extent for axis, extent in enumerate(shape))
             pairs = tuple((message.source, message.target) for message in messages)
             op = graph.CollectivePermuteOp(
@@ -318,10 +330,13 @@ class RankProgram:
             )
             received = self.add(op, local.name_hint and f"{local.name_hint}_halo")
             if length(got):
-                pieces.append((got, received))
-        if not pieces:
-            return self.slice(local, dim, (0, 0))
-        return self.concat([piece for _, piece in sorted(pieces, key=lambda each: each[0])], dim)
+                found[piece].append((got, received))
+        return [
+            self.concat([part for _, part in sorted(parts, key=lambda each: each[0])], dim)
+            if parts
+            else self.slice(local, dim, (0, 0))
+            for parts in found
+        ]
 
     def _cut(self, local: SSAValue, dim: int, own: Interval, wanted: Interval) -> SSAValue:
         return self.slice(local, dim, (wanted[0] - own[0], wanted[1] - own[0]))

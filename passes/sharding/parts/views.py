@@ -7,9 +7,11 @@ slices, pads and flips asks of the value behind it is what a rank lacks of that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i64
+from xdsl.dialects.shard import ShardOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import graph
@@ -121,7 +123,7 @@ def _flip(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
 
 def _concat(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
     assert isinstance(op, graph.ConcatOp)
-    axis, pieces = op.axis.data, list[SSAValue]()
+    axis, asked_of = op.axis.data, list[Wants]()
     begins: Extent = 0
     for source in op.inputs:
         extent = program.shape(source)[axis]
@@ -131,8 +133,61 @@ def _concat(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
             assert isinstance(begins, int) and isinstance(extent, int), f"a dim of {extent} is split"
             asked[axis] = Part(want.axes, tuple(within(each, begins, extent) for each in want.intervals))
         begins = begins + extent
-        pieces.append(program.local(source, tuple(asked)))
+        asked_of.append(tuple(asked))
+    pieces = _of_one_value(program, op, asked_of)
+    if pieces is None:
+        pieces = [program.local(source, asked) for source, asked in zip(op.inputs, asked_of, strict=True)]
     return program.concat(pieces, axis)
+
+
+def _of_one_value(program: RankProgram, op: graph.ConcatOp, asked: Sequence[Wants]) -> list[SSAValue] | None:
+    """
+    Returns what is wanted of inputs that are all slices of one value along the axis, as those of a roll are,
+    fetched together; None where they are not, or where other dims of the value are split than is wanted.
+    """
+    axis, whole = op.axis.data, set[SSAValue]()
+    wants: list[Part] = []
+    for given, want in zip(op.inputs, asked, strict=True):
+        source = _behind(program, given)
+        cut, part = source.owner, want[axis]
+        if not isinstance(cut, graph.SliceOp) or part is None:
+            return None
+        whole.add(base := _behind(program, cut.source))
+        home = program.wants(base)
+        offset = cut.offsets.data[axis]
+        is_same = all(
+            program.shape(base)[dim] == program.shape(source)[dim] and want[dim] == home[dim]
+            for dim in range(len(home))
+            if dim != axis
+        )
+        if (
+            len(whole) > 1
+            or home[axis] is None
+            or not isinstance(offset, int)
+            or cut.strides.data[axis] != 1
+            or not is_same
+        ):
+            return None
+        wants.append(
+            Part(
+                part.axes,
+                tuple(
+                    (offset + begin, offset + end) if end > begin else _NONE for begin, end in part.intervals
+                ),
+            )
+        )
+    (base,) = whole
+    own = program.wants(base)[axis]
+    if program.is_view(base) or own is None:
+        return None
+    return program.fetch_pieces(program.local(base), axis, own, wants)
+
+
+def _behind(program: RankProgram, value: SSAValue) -> SSAValue:
+    """Returns the value that annotations stand before which leave it split as it is."""
+    while isinstance(owner := value.owner, ShardOp) and program.home(owner.src) == program.home(value):
+        value = owner.src
+    return value
 
 
 def _permute(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:

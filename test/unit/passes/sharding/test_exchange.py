@@ -35,6 +35,25 @@ def test_a_ring_is_one_round_for_each_side():
     assert [len(messages) for messages in exchange.rounds] == [4]
 
 
+def test_pieces_of_a_roll_share_a_round():
+    owned = blocks(12, (4,))
+    last = ((11, 12), (0, 0), (0, 0), (0, 0))
+    others = tuple((max(begin - 1, 0), end - 1) for begin, end in owned)
+    assert [len(exchange_of(owned, each).rounds) for each in (last, others)] == [1, 1]
+    (ring,) = exchange_of(owned, last, others).rounds
+    assert {(each.source, each.target, each.piece) for each in ring} == {
+        (3, 0, 0),
+        (0, 1, 1),
+        (1, 2, 1),
+        (2, 3, 1),
+    }
+
+
+def test_pieces_that_one_rank_gets_from_one_other_are_two_rounds():
+    owned = blocks(8, (2,))
+    assert len(exchange_of(owned, ((4, 5), (0, 0)), ((6, 7), (0, 0))).rounds) == 2
+
+
 def test_two_exchange_their_rows_in_one_round():
     exchange = exchange_of(((0, 6), (6, 12)), ((0, 7), (5, 12)))
     assert [len(messages) for messages in exchange.rounds] == [2]

@@ -72,14 +72,49 @@ def test_a_value_that_nothing_annotates_is_whole():
 
 def test_an_op_that_is_split_where_it_must_be_whole_is_named_without_propagation_too():
     text = """shard.grid @mesh(shape = 2)
-    func.func @f(%x: tensor<4xf32> {tenon.sharding = #shard<axisarray[[0]]>}) -> tensor<4xi64> {
-      %y = graph.search_sorted left %x, %x : tensor<4xf32>, tensor<4xf32>
-      func.return %y : tensor<4xi64>
+    func.func @f(%x: tensor<3x4xf32> {tenon.sharding = #shard<axisarray[[], [0]]>}) -> tensor<12xf32> {
+      %y = graph.reshape %x : tensor<3x4xf32> -> tensor<12xf32>
+      func.return %y : tensor<12xf32>
     }"""
     with pytest.raises(
-        TenonError, match=r"graph.search_sorted: dim 0 of operand 0 is split over axes axis0 and must be"
+        TenonError, match=r"graph.reshape: dim 1 of operand 0 is split over axes axis0 and must be"
     ):
         run("partition-graph", text)
+
+
+ROLL = """shard.grid @mesh(shape = 4)
+    func.func @f(%x: tensor<12x5xf32> {tenon.sharding = #shard<axisarray[[0], []]>}) -> tensor<12x5xf32> {
+      %last = graph.slice %x offsets [11, 0] sizes [1, 5] strides [1, 1] : tensor<12x5xf32>
+      %others = graph.slice %x offsets [0, 0] sizes [11, 5] strides [1, 1] : OTHERS
+      %y = graph.concat %last, %others axis 0 : tensor<1x5xf32>, tensor<11x5xf32> -> tensor<12x5xf32>
+      func.return %y : tensor<12x5xf32>
+    }"""
+
+
+def test_a_roll_along_a_split_dim_is_one_collective():
+    text = run("propagate-sharding,partition-graph", ROLL.replace("OTHERS", "tensor<12x5xf32>"))
+    assert text.count("graph.collective_permute") == 1
+    assert "pairs = [[3, 0], [0, 1], [1, 2], [2, 3]]" in text
+
+
+def test_slices_of_several_values_are_fetched_one_by_one():
+    text = ROLL.replace("OTHERS", "tensor<12x5xf32>").replace(
+        "%others = graph.slice %x", "%e = graph.exp %x : tensor<12x5xf32>\n      %others = graph.slice %e"
+    )
+    assert run("propagate-sharding,partition-graph", text).count("graph.collective_permute") == 2
+
+
+def test_a_gather_that_counts_along_a_split_dim_sends_nothing():
+    text = """shard.grid @mesh(shape = 2)
+    func.func @f(%x: tensor<5x4xf32> {tenon.sharding = #shard<axisarray[[0], []]>},
+                 %i: tensor<5x3xi64> {tenon.sharding = #shard<axisarray[[0], []]>}) -> tensor<5x3xf32> {
+      %row = graph.iota axis 0 : tensor<5x3xi64>
+      %y = graph.gather %x[%row, %i] axes [0, 1]
+        : tensor<5x4xf32>[tensor<5x3xi64>, tensor<5x3xi64>] -> tensor<5x3xf32>
+      func.return %y : tensor<5x3xf32>
+    }"""
+    done = run("propagate-sharding,partition-graph{rank=1}", text)
+    assert "on @mesh" not in done and "graph.iota axis 0 : tensor<2x3xi64>" in done
 
 
 def test_channels_are_numbered_through_all_functions():
