@@ -7,6 +7,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tracing_state import note_values_read
+from ..sharding.sharded_array import ShardedArray
 from ..tracing.trace import TracedArray
 
 __all__ = ["nonzero"]
@@ -18,12 +19,17 @@ def values_of(who: str, x: object, hint: str) -> NumpyArray:
 
     Raises:
         TracingError: it has none as yet: its shape could not depend on them. `hint` says what to do instead.
-        TypeError: it is no array.
+        TypeError: it is no array, or one that is spread over ranks.
     """
     if isinstance(x, TracedArray):
         raise x.trace.error(
             f"{who}: the shape of the result depends on the values of an array of dtype {x.dtype} and shape "
             f"{x.shape}, which are not known while @{x.trace.name} is traced (hint: {hint})"
+        )
+    if isinstance(x, ShardedArray):
+        raise TypeError(
+            f"{who}: an array of shape {x.shape} is spread over {x.sharding.mesh.size} ranks, and the shape "
+            f"of the result depends on all its values (hint: {who}(tenon.gather(x)))"
         )
     note_values_read(x)
     return as_concrete(x).numpy()
