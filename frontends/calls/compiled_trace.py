@@ -93,6 +93,10 @@ class CompiledTrace:
             results = self._called(arguments)
         return self.arrays_of(results)
 
+    def read_outside(self) -> Sequence[Any]:
+        """Returns the arrays that the function reads from outside, as they are now."""
+        return values_of_captured(self.captured[: len(self.captured) - len(self.prepared)])
+
     def arrays_of(self, results: Any) -> list[ConcreteArray]:
         """Returns what the program gave, one plain array or a tuple of them, as arrays."""
         found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results

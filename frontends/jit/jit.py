@@ -344,6 +344,8 @@ class Jitted(_HasPrograms):
             mesh = mesh_of(signature.shardings, self.name)
             assert mesh is not None, f"{self.name}: sharded arguments have no mesh"
             check_replicas(mesh, self.name, leaves)
+            if found.program is not None:
+                check_replicas(mesh, self.name, found.program.read_outside(), "captured array")
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)

@@ -21,11 +21,11 @@ CHECK_RANKS = "TENON_CHECK_RANKS"
 _DIGEST_NBYTES = 16
 
 
-def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any]) -> None:
+def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any], each: str = "argument") -> None:
     """
     Compares arrays between ranks, where the environment asks for it: those that are not sharded are the same
-    on all, and of a sharded one the parts that several ranks have. All ranks call it with as many. Devices of
-    one process are given theirs by that, and nothing is compared.
+    on all, and of a sharded one the parts that several ranks have. All ranks call it with as many; errors
+    call them `each`, with a number. Devices of one process are given theirs by that, and nothing is compared.
 
     Raises:
         RankError: ranks have other bytes than the first that has the same part.
@@ -33,21 +33,21 @@ def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any]) -> None:
     if os.environ.get(CHECK_RANKS, "0") in ("", "0") or not arrays or mesh.group is not None:
         return
     world = mesh.world
-    world.begin_check(b"", f"arguments of {who}").wait()
+    world.begin_check(b"", f"{each}s of {who}").wait()
     found = told(world, b"".join(map(_digest, arrays)))
     for number, array in enumerate(arrays):
         first: dict[tuple[tuple[int, int], ...], int] = {}
-        part = found[:, number * _DIGEST_NBYTES : (number + 1) * _DIGEST_NBYTES]
+        digest = found[:, number * _DIGEST_NBYTES : (number + 1) * _DIGEST_NBYTES]
         for rank in range(mesh.size):
             place: tuple[tuple[int, int], ...] = ()
             if isinstance(array, ShardedArray):
                 box = array.sharding.box(array.shape, rank)
-                place = tuple((each.start, each.stop) for each in box)
+                place = tuple((part.start, part.stop) for part in box)
             other = first.setdefault(place, rank)
-            if (part[rank] != part[other]).any():
+            if (digest[rank] != digest[other]).any():
                 what = "part of a sharded array" if isinstance(array, ShardedArray) else "array on all ranks"
                 raise RankError(
-                    f"{who}: argument {number} is the same {what}, and rank {rank} has another one than rank "
+                    f"{who}: {each} {number} is the same {what}, and rank {rank} has another one than rank "
                     f"{other}",
                     rank,
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from ...dialects.sharding import Sharding as Split
@@ -40,9 +41,7 @@ class Sharding:
 
     def box(self, shape: Sequence[int], rank: int | None = None) -> Box:
         """Returns the part of an array that a rank has, by default this one."""
-        rank = self.mesh.rank if rank is None else rank
-        box = self.split(len(shape)).local_box(self.mesh.grid, shape, rank)
-        return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
+        return _box(self, tuple(shape), self.mesh.rank if rank is None else rank)
 
     def local_shape(self, shape: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
         """Returns the shape of what a rank has of an array, by default this one."""
@@ -60,6 +59,13 @@ class Sharding:
     def __repr__(self) -> str:
         parts = [repr(names[0] if len(names) == 1 else names or None) for names in self.spec]
         return f"sharding({', '.join([repr(self.mesh), *parts])})"
+
+
+@lru_cache(1024)
+def _box(sharding: Sharding, shape: tuple[int, ...], rank: int) -> Box:
+    # Each result of each call asks for its own.
+    box = sharding.split(len(shape)).local_box(sharding.mesh.grid, shape, rank)
+    return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
 
 
 def sharding_of(mesh: Mesh, split: Split | None) -> Sharding:

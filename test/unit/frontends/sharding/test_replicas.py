@@ -59,5 +59,21 @@ def test_parts_that_several_ranks_have_are_compared(checked, call):
         on((2, 2), run)
 
 
+def test_an_array_that_is_read_from_outside_is_compared_at_each_call(checked):
+    def run(mesh):
+        table = np.ones(3, np.float32)
+        program = tenon.jit(lambda x: x * table)
+        x = tenon.shard(A, tenon.sharding(mesh, "x"))
+        found = tenon.gather(program(x)).numpy()
+        np.testing.assert_array_equal(found, A)
+        table[1] += mesh.rank == 1
+        program(x)
+
+    with pytest.raises(
+        tenon.RankError, match="captured array 0 is the same array on all ranks, and rank 1 h"
+    ):
+        on((2,), run)
+
+
 def test_nothing_is_compared_unless_it_is_asked_for():
     on((2,), lambda mesh: tenon.jit(lambda x, s: x * s)(tenon.shard(A, tenon.sharding(mesh, "x")), mesh.rank))
