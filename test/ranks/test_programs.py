@@ -28,6 +28,11 @@ def test_meshes_of_ranks_do_what_every_mesh_must(passes: Callable[..., None], ra
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
+def test_places_and_columns_are_those_of_one_rank(passes: Callable[..., None], ranks: int):
+    passes(ranks, "places.py")
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_timelines_of_all_ranks_are_one(passes: Callable[..., None], tmp_path: Path, ranks: int):
     passes(ranks, "timelines.py", tmp_path)
 

@@ -1,0 +1,87 @@
+"""Two ranks against jax: what is compared, what is an error, what is said."""
+
+import multiprocessing
+from threading import Thread
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tenon.benchmarks.ranks.contender import serve
+from tenon.benchmarks.ranks.contest import Contender, check, contest, line_of, main, start
+from tenon.benchmarks.ranks.work import WORK, Work, expected, put_together
+
+SMALL = Work("matmul", 4)
+
+
+def test_parts_are_put_together():
+    whole = np.arange(6.0).reshape(2, 3)
+    parts = [([(0, 2), (0, 1)], whole[:, :1]), ([(0, 2), (1, 3)], whole[:, 1:])]
+    np.testing.assert_array_equal(put_together([*parts, parts[0]], (2, 3)), whole)
+    with pytest.raises(ValueError, match="ranks leave out a part"):
+        put_together(parts[:1], (2, 3))
+    with pytest.raises(ValueError, match="ranks have different parts of the same place"):
+        put_together([*parts, (parts[0][0], whole[:, :1] + 1)], (2, 3))
+
+
+def answer_of(work: Work, off: float = 0.0):
+    return {
+        name: [([(0, extent) for extent in each.shape], each + off)] for name, each in expected(work).items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["heat", "matmul", "training"])
+def test_wrong_answers_are_an_error(kind: str):
+    work = Work(kind, 4)
+    check(work, [answer_of(work)], "one")
+    with pytest.raises(SystemExit, match=f"contest: {kind} 4 by one: .* is off by 1 .bound"):
+        check(work, [answer_of(work, 1.0)], "one")
+    missing = {name: [] for name in expected(work)}
+    with pytest.raises(SystemExit, match="ranks leave out a part"):
+        check(work, [missing], "one")
+
+
+def contender_of(library) -> tuple[Contender, Thread]:
+    here, there = multiprocessing.Pipe()
+    thread = Thread(target=serve, args=(there, library))
+    thread.start()
+    return Contender([here]), thread
+
+
+def test_contenders_take_turns_and_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tenon.benchmarks.ranks.contender.WORK", {SMALL.name: SMALL})
+    asked: list[str] = []
+    library = SimpleNamespace(
+        calls_of=lambda work: {"jit": lambda: asked.append(work.name)},
+        parts_of=lambda _: answer_of(SMALL),
+    )
+    contender, thread = contender_of(library)
+    found = contest(SMALL, {"one": contender}, 3, 1e-6)
+    contender.close()
+    thread.join()
+    assert list(found) == ["one"] and len(found["one"]) == 3
+    assert set(asked) == {SMALL.name}
+
+
+def test_what_a_process_raises_is_raised_here():
+    contender, thread = contender_of(SimpleNamespace(calls_of=dict))
+    with pytest.raises(RuntimeError, match="KeyError: 'other'"):
+        contender.ask("prepare", "other")
+    contender.close()
+    thread.join()
+
+
+def test_an_environment_that_is_missing_is_said(tmp_path, capsys: pytest.CaptureFixture[str]):
+    assert start(tmp_path, ["tenon, mpich"]) == ({}, [])
+    assert "tenon, mpich is left out: there is no .venv-mpich" in capsys.readouterr().out
+
+
+def test_lines_say_how_many_times_the_best_of_jax_takes():
+    line = line_of("heat", {"tenon, mpich": [2.0, 4.0], "jax, a": [4.0], "jax, b": [3.0]})
+    assert "jax by least  1.50" in line and "jax by median  1.00" in line
+
+
+def test_work_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["other"])
+    assert "no work begins so (there are heat 96" in capsys.readouterr().err
+    assert all(name == work.name for name, work in WORK.items())
