@@ -28,7 +28,7 @@ from itertools import compress
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
@@ -264,9 +264,8 @@ class _Merger:
             apart += len(own_reads) + len(own_writes)
             reads.update(buffer for buffer in own_reads if buffer not in writes)
             writes.update(own_writes)
-        dropped = [
-            buffer for buffer in writes if buffer not in reads and _is_used_only_by(buffer, group.launches)
-        ]
+        users = self._users(group.launches)
+        dropped = [buffer for buffer in writes if buffer not in reads and _is_used_only_by(buffer, users)]
         return len(reads) + len(writes) - len(dropped) <= WORTH * apart
 
     def _places(self, launch: sched.LaunchOp, buffer: SSAValue) -> frozenset[object] | None:
@@ -284,12 +283,18 @@ class _Merger:
         type = candidate.nest.kernel.body.block.args[numbers[0]].type
         return frozenset((type, place) for place in places)
 
+    def _users(self, launches: Sequence[sched.LaunchOp]) -> list[Operation]:
+        """Returns launches, and the transfers that some of them stand for, which still use buffers."""
+        held = (self.transfers.get(launch) for launch in launches)
+        return [*launches, *(transfer for transfer in held if transfer is not None)]
+
     def _merge(self, group: _Group) -> None:
         """Replaces the launches of a group by one of a kernel that does what theirs do."""
         launches = group.launches
         nests = [found.nest for launch in launches if (found := self._candidate(launch)) is not None]
         operands, arguments = _arguments_of(launches, nests)
-        only_here = tuple(_is_used_only_by(buffer, launches) for buffer in operands)
+        users = self._users(launches)
+        only_here = tuple(_is_used_only_by(buffer, users) for buffer in operands)
         key = (tuple(nest.kernel for nest in nests), arguments.numbers, only_here)
         found = self.merged.get(key)
         if found is None:
@@ -383,14 +388,14 @@ def _arguments_of(
     return operands, Arguments(tuple(sizes), types, tuple(numbers))
 
 
-def _is_used_only_by(buffer: SSAValue, launches: Sequence[sched.LaunchOp]) -> bool:
-    """Returns whether a buffer is a temporary that nothing but the launches uses, and nobody asked for."""
+def _is_used_only_by(buffer: SSAValue, users: Sequence[Operation]) -> bool:
+    """Returns whether a buffer is a temporary that nothing but these ops uses, and nobody asked for."""
     owner = buffer.owner
     return (
         isinstance(owner, sched.BufferOp)
         and owner.role.data is Role.TEMPORARY
         and owner.kept is None
-        and all(use.operation in launches for use in buffer.uses)
+        and all(use.operation in users for use in buffer.uses)
     )
 
 

@@ -81,3 +81,48 @@ sched.program @g(%x: memref<64xf32>) : (tensor<64xf32>) -> (tensor<64xf32>) {
   %t_2 = sched.launch @next(%z, %x) after() : memref<64xf32>, memref<64xf32>
   sched.return %z after() : memref<64xf32>
 }
+
+// What a kernel stores for a copy alone is stored where the copy puts it, and nowhere else.
+// CHECK:      sched.kernel @double_merged(%m: memref<6x64xf32>) {
+// CHECK-NEXT:   sched.axis %i = 6 {
+// CHECK-NEXT:     sched.axis %j = 64 {
+// CHECK-NEXT:       [[V:%[^ ]+]] = memref.load %m[%i, %j]
+// CHECK-NEXT:       [[SUM:%[^ ]+]] = arith.addf [[V]], [[V]]
+// CHECK-NEXT:       memref.store [[SUM]], %m[%i, %j]
+// CHECK-NEXT:     }
+// CHECK:      sched.program @loop
+// CHECK-NOT:    sched.buffer global temporary
+// CHECK:        sched.launch @double_merged(%m)
+// CHECK-NEXT:   sched.return
+sched.kernel @double(%m: memref<6x64xf32>, %s: memref<6x64xf32>) {
+  sched.axis %i = 6 {
+    sched.axis %j = 64 {
+      %v = memref.load %m[%i, %j] : memref<6x64xf32>
+      %sum = arith.addf %v, %v : f32
+      memref.store %sum, %s[%i, %j] : memref<6x64xf32>
+    }
+  }
+}
+sched.program @loop() : () -> tensor<6x64xf32> {
+  %m = sched.buffer global result : memref<6x64xf32>
+  %s = sched.buffer global temporary : memref<6x64xf32>
+  %t = sched.launch @double(%m, %s) after() : memref<6x64xf32>, memref<6x64xf32>
+  %t_1 = sched.transfer %s to %m after() : memref<6x64xf32>
+  sched.return %m after() : memref<6x64xf32>
+}
+
+// One that something else reads as well stays: a copy after a wait for all.
+// CHECK:      sched.program @read_again
+// CHECK:        %s = sched.buffer global temporary
+// CHECK-NEXT:   {{.*}}sched.launch @double_merged_1(%m, %s)
+// CHECK:        sched.transfer %s to %u
+sched.program @read_again() : () -> (tensor<6x64xf32>, tensor<6x64xf32>) {
+  %m = sched.buffer global result : memref<6x64xf32>
+  %u = sched.buffer global result : memref<6x64xf32>
+  %s = sched.buffer global temporary : memref<6x64xf32>
+  %t = sched.launch @double(%m, %s) after() : memref<6x64xf32>, memref<6x64xf32>
+  %t_1 = sched.transfer %s to %m after() : memref<6x64xf32>
+  %wait = sched.sync after()
+  %t_2 = sched.transfer %s to %u after() : memref<6x64xf32>
+  sched.return %m, %u after() : memref<6x64xf32>, memref<6x64xf32>
+}
