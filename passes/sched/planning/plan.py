@@ -56,6 +56,7 @@ from .fusion_rules import Candidate, Decision, decide, obey, with_figures
 from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
+from .own.scatter import one_update
 from .unrolled_results import unrolled
 
 # By design: what is read of carried values are counters and rows, a few ops from where they are stored.
@@ -249,12 +250,15 @@ class _Planner:
         return op.result in self.fills and op.value.is_splat()
 
     def _start_own_kernel(self, op: Operation) -> None:
-        """The kernels of `op` read all its operands as wholes, where they like."""
+        """The kernels of `op` read its operands as wholes, where they like, but for what they write out."""
         kernel = Kernel(op, (), _any_element(op.results[0], op))
         self.kernels.append(kernel)
         kernel.members[op] = [Access(kernel, kernel.stored, ())]
+        written = op.updates if isinstance(op, graph.ScatterOp) and one_update(op) is not None else None
         for number, operand in enumerate(op.operands):
-            self.kept.setdefault(operand, f"read by {op.name} as a whole")
+            # The source, or the indices, may be the same constant.
+            if operand is not written or operand in op.operands[:-1]:
+                self.kept.setdefault(operand, f"read by {op.name} as a whole")
             is_updated = isinstance(op, UPDATING_OPS) and number == 0
             indices = kernel.stored if is_updated else _any_element(operand, op)
             self._record(operand, Access(kernel, indices, ()))

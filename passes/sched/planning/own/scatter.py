@@ -4,6 +4,8 @@ The kernel of `graph.scatter`, which stores over a copy of the source.
 Updates are applied one after the other, in row-major order of the indices; work-groups take different parts
 of the window, the dims that are not indexed.
 
+What is one number for all updates, as where elements are counted, is written in the kernel and never stored.
+
     sched.axis %part {
       scf.for %k = ... {                 each update in turn
         %at = ...; %inside = ...
@@ -23,10 +25,12 @@ from xdsl.ir import SSAValue
 
 from .....dialects import graph
 from .....dialects.dims.expressions import Extent
+from .....dialects.element_types import compute_type
 from .....dialects.graph import ScatterKind
 from ....indices.access import shape_of
 from ....scalar.rules import element_type
 from ..code import KernelCode
+from ..emission import splat_value
 from .combining import combine
 from .interface import ProgramPart
 from .tiles import tiled
@@ -37,11 +41,20 @@ def write(part: ProgramPart, op: graph.ScatterOp) -> None:
     if 0 in shape_of(op.updates, op.name):
         return
     code = KernelCode(op)
-    operands = list(dict.fromkeys((*op.indices, op.updates)))
+    updates = () if one_update(op) is not None else (op.updates,)
+    operands = list(dict.fromkeys((*op.indices, *updates)))
     arguments = {value: code.buffer(value.type, value.name_hint) for value in operands}
     result = code.buffer(op.result.type, op.result.name_hint)
     _Scatter(code, op, arguments, result).write()
     part.launch(code, [*map(part.buffer_of, operands), part.buffer_of(op.result)])
+
+
+def one_update(op: graph.ScatterOp) -> graph.ConstantOp | None:
+    """Returns the constant whose one value all updates are, if there is one."""
+    owner = op.updates.owner
+    while isinstance(owner, graph.BroadcastOp | graph.ReshapeOp):
+        owner = owner.source.owner
+    return owner if isinstance(owner, graph.ConstantOp) and owner.value.is_splat() else None
 
 
 class _Scatter:
@@ -113,10 +126,17 @@ class _Scatter:
         code, op = self.code, self.op
         rest = iter(window)
         place = [targets[axis] if axis in targets else next(rest) for axis in range(len(self.shape))]
-        if op.kind.data is ScatterKind.SET:
+        constant = one_update(op)
+        if constant is not None:
+            update = code.b.constant(splat_value(constant.value), compute_type(self.type))
+        elif op.kind.data is ScatterKind.SET:
             code.store(code.load(self.buffers[op.updates], [*at, *window]), self.result, place)
             return
-        update = code.load_element(self.buffers[op.updates], self.type, [*at, *window])
+        else:
+            update = code.load_element(self.buffers[op.updates], self.type, [*at, *window])
+        if op.kind.data is ScatterKind.SET:
+            code.store_element(update, self.result, self.type, place)
+            return
         there = code.load_element(self.result, self.type, place)
         value = combine(code, op.kind.data.value, self.type, there, update, "combined")
         code.store_element(value, self.result, self.type, place)

@@ -73,6 +73,69 @@ def test_scatter_of_every_type(kind: str, type: str) -> None:
     )
 
 
+def scheduled(text: str) -> str:
+    """Returns the `sched` module that a `graph` function becomes."""
+    module = parse_module(text)
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
+    return str(module)
+
+
+@pytest.mark.parametrize("type", ["f64", "bf16", "i64", "i1"])
+@pytest.mark.parametrize("kind", ["set", "add"])
+def test_scatter_of_one_number(kind: str, type: str) -> None:
+    """The number is written in the kernel, as a broadcast scalar or as a constant of all updates."""
+    if kind != "set" and type not in NUMBER_TYPES:
+        return
+    s, i, u = tensor((7, 5), type), tensor((9,), "i64"), tensor((9, 5), type)
+    number = "true" if type == "i1" else "1.5" if type in FLOAT_TYPES else "3"
+    source, index = values(type, (7, 5)), indices("i64", (9,), 7)
+    update = np.full((9, 5), 1.0 if number == "true" else float(number)).astype(TYPES[type])
+    expected = run_op(
+        f"scatter {kind} %a[%b], %c axes [0] : {s}[{i}], {u}", s, (source, s), (index, i), (update, u)
+    )
+    scalar = f"tensor<{type}>"
+    for made in (
+        f"%u = graph.constant dense<{number}> : {u}",
+        f"%n = graph.constant dense<{number}> : {scalar}\n%u = graph.broadcast %n : {scalar} -> {u}",
+    ):
+        text = (
+            f"func.func @f(%a: {s}, %b: {i}) -> {s} {{\n{made}\n"
+            f"%r = graph.scatter {kind} %a[%b], %u axes [0] : {s}[{i}], {u}\nfunc.return %r : {s}\n}}"
+        )
+        (found,) = run_everywhere(text, source, index)
+        assert found.tobytes() == expected.tobytes()
+
+
+COUNTS = """
+func.func @f(%i: tensor<9xi64>) -> tensor<9xf32> {{
+  %zeros = graph.constant dense<0.0> : tensor<9xf32>
+  %u = graph.constant dense<{updates}> : tensor<9xf32>
+  %r = graph.scatter add %{source}[%i], %u axes [0] : tensor<9xf32>[tensor<9xi64>], tensor<9xf32>
+  func.return %r : tensor<9xf32>
+}}
+"""
+
+
+def test_updates_of_one_number_have_no_buffer() -> None:
+    text = scheduled(COUNTS.format(updates="1.0", source="zeros"))
+    assert "@f_0(%i: memref<9xi64>, %r: memref<9xf32>)" in text
+    assert text.count("sched.constant") == 1
+
+
+def test_updates_of_several_numbers_have_a_buffer() -> None:
+    numbers = ", ".join(f"{number}.0" for number in range(9))
+    text = scheduled(COUNTS.format(updates=f"[{numbers}]", source="zeros"))
+    assert text.count("sched.constant") == 2
+
+
+def test_one_constant_is_what_is_updated_and_what_with() -> None:
+    """The buffer is that of the source: the updates take nothing away from it."""
+    text = COUNTS.format(updates="1.0", source="u")
+    assert scheduled(text).count("sched.constant") == 1
+    (found,) = run_everywhere(text, np.array([0, 0, 3, 9, -1, 8, 8, 8, 1]))
+    np.testing.assert_array_equal(found, np.array([3, 2, 1, 2, 1, 1, 1, 1, 4], np.float32))
+
+
 def test_scatter_of_windows_of_many_axes() -> None:
     s, i, u = tensor((3, 2, 1, 2, 1, 2), "f32"), tensor((4,), "i32"), tensor((4, 2, 1, 2, 1, 2), "f32")
     run_op(
