@@ -166,6 +166,9 @@ _HELD = tuple(
 
 _RULES = "sched.planning.fusion_rules"
 _LOCAL = "sched.planning.local_values"
+_CONSTANT_ROW = (
+    Program("matmul 1x3072x768, constant weights", _product, ((1, 768), (768, 3072)), constants=1),
+)
 _CHAINED = Program("1600 sums of products", _chain, ((64, 64),))
 _MUCH_WEIGHT = (
     Program("3x3 of 512 channels of 7x7", _convolution, ((1, 512, 7, 7), (512, 512, 3, 3))),
@@ -285,7 +288,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_SHAPE, "ABOUT", (1.0, 1.02), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "MOST_ROWS", (12, 20), (*_SMALL, "matmul 1024", "matmul 1x1024")),
     Threshold(_SHAPE, "LEAST_ROWS_IN_ONE_PLACE", (4, 8), ("matmul 512", "matmul 1024")),
-    Threshold(_SHAPE, "MOST_VECTORS_OF_A_ROW", (8, 30), ("matmul 1x1024",)),
+    Threshold(_SHAPE, "REGISTERS_FOR_A_SUM", (1, 4), ("matmul 1x1024",), _CONSTANT_ROW),
     Threshold(_CHUNKS, "WORK_OF_A_GROUP", (1 << 18, 1 << 22), (*_SMALL, "attention")),
     Threshold(_CHUNKS, "GROUPS_OF_A_THREAD", (4, 16), (*_SMALL, "matmul 1024")),
     Threshold(_CHUNKS, "MOST_NBYTES_OF_CHUNKS", (1 << 19, 3 << 19, 1 << 21), _LARGE),

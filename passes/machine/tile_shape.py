@@ -19,7 +19,12 @@ WAY_NBYTES = 4096
 LEAST_ROWS_IN_ONE_PLACE = 6
 """Lines so many bytes apart share a place in the first cache, which holds at least so many rows of them."""
 
-MOST_VECTORS_OF_A_ROW = 16
+REGISTERS_FOR_A_SUM = 2
+"""
+How many registers there are for each sum of a tile of one row, whose other side is read once: with AVX2's 16,
+where 16 sums leave no register for what is loaded, 8 of them take 0.76 of an LSTM's time and 0.82 of GPT-2's
+(Zen 3): `python -m benchmarks.thresholds REGISTERS_FOR_A_SUM`.
+"""
 
 VECTORS_OF_CHANNELS = 2
 """How many vectors of output channels a tile of a convolution is wide."""
@@ -71,7 +76,7 @@ def rows_beside(
 
 def most_vectors(rows: int, registers: int) -> int:
     """Returns how many vectors wide a tile of that many rows can be, with one row of factors beside it."""
-    return MOST_VECTORS_OF_A_ROW if rows == 1 else (registers - 1) // (rows + 1)
+    return max(registers // REGISTERS_FOR_A_SUM, 1) if rows == 1 else (registers - 1) // (rows + 1)
 
 
 def _time(rows: int, vectors: int, tall: int, wide: int) -> float:

@@ -367,6 +367,13 @@ def test_a_tile_fits_the_registers_and_the_result():
                 assert vectors <= most_vectors(tall, usual_registers(vector_nbytes))
 
 
+@pytest.mark.parametrize(("registers", "wide"), [(16, 8), (32, 16)])
+def test_half_of_the_registers_are_sums_of_one_row(registers: int, wide: int):
+    assert tile_shape(1, 4096, 8, registers) == (1, wide * 8)
+    assert tile_shape(1, wide * 8, 8, registers) == (1, wide * 8)
+    assert tile_shape(1, wide * 8 - 9, 8, registers) == (1, wide * 8 - 9)
+
+
 def test_a_tile_has_all_columns_where_that_takes_no_longer():
     assert tile_shape(128, 64, 16, 32) == (6, 64)
     assert tile_shape(8, 64, 16, 32) == (8, 32)
