@@ -22,8 +22,8 @@ LEAST_ROWS_IN_ONE_PLACE = 6
 REGISTERS_FOR_A_SUM = 2
 """
 How many registers there are for each sum of a tile of one row, whose other side is read once: with AVX2's 16,
-where 16 sums leave no register for what is loaded, 8 of them take 0.76 of an LSTM's time and 0.82 of GPT-2's
-(Zen 3): `python -m benchmarks.thresholds REGISTERS_FOR_A_SUM`.
+where 16 sums leave no register for what is loaded, 8 of them take 0.79 of an LSTM's time and 0.83 of GPT-2's
+(Zen 3, medians): `python -m benchmarks.thresholds REGISTERS_FOR_A_SUM`.
 """
 
 VECTORS_OF_CHANNELS = 2
