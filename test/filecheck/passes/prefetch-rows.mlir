@@ -59,16 +59,34 @@ sched.kernel @flat(%x: memref<4194304xf32>, %y: memref<4194304xf32>) {
 // CHECK-LABEL: sched.kernel @few_rows
 // CHECK:         memref.load %x[%i, %j] {tenon.prefetch = 512 : index}
 // CHECK:         memref.load %x[%i, %j_1] {tenon.prefetch = 512 : index}
-sched.kernel @few_rows(%x: memref<2x100000xf64>, %y: memref<2x100000xf64>) {
+sched.kernel @few_rows(%x: memref<2x131073xf64>, %y: memref<2x131073xf64>) {
   sched.axis %i = 2 block {
-    %s = sched.reduce addf %j = 100000 vector(8) : f64 {
-      %v = memref.load %x[%i, %j] : memref<2x100000xf64>
+    %s = sched.reduce addf %j = 131073 vector(8) : f64 {
+      %v = memref.load %x[%i, %j] : memref<2x131073xf64>
       sched.yield %v : f64
     }
-    sched.axis %j_1 = 100000 vector(8) {
-      %v_1 = memref.load %x[%i, %j_1] : memref<2x100000xf64>
+    sched.axis %j_1 = 131073 vector(8) {
+      %v_1 = memref.load %x[%i, %j_1] : memref<2x131073xf64>
       %a = arith.subf %v_1, %s : f64
-      memref.store %a, %y[%i, %j_1] : memref<2x100000xf64>
+      memref.store %a, %y[%i, %j_1] : memref<2x131073xf64>
+    }
+  }
+}
+
+// A row of 1 MiB, as large as the second cache.
+// CHECK-LABEL: sched.kernel @rows_at_the_edge
+// CHECK:         memref.load %x[%i, %j] : memref
+// CHECK:         memref.load %x[%i, %j_1] {tenon.prefetch = 131072 : index}
+sched.kernel @rows_at_the_edge(%x: memref<2x131072xf64>, %y: memref<2x131072xf64>) {
+  sched.axis %i = 2 block {
+    %s = sched.reduce addf %j = 131072 vector(8) : f64 {
+      %v = memref.load %x[%i, %j] : memref<2x131072xf64>
+      sched.yield %v : f64
+    }
+    sched.axis %j_1 = 131072 vector(8) {
+      %v_1 = memref.load %x[%i, %j_1] : memref<2x131072xf64>
+      %a = arith.subf %v_1, %s : f64
+      memref.store %a, %y[%i, %j_1] : memref<2x131072xf64>
     }
   }
 }
