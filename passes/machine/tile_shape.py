@@ -35,8 +35,13 @@ def most_rows(row_nbytes: int, l1_nbytes: int) -> int:
     Returns how many rows a tile may have that are `row_nbytes` apart, for the first cache to hold a line of
     each beside what else is read.
     """
+    return min(rows_held(row_nbytes, l1_nbytes), MOST_ROWS)
+
+
+def rows_held(row_nbytes: int, l1_nbytes: int) -> int:
+    """Returns of how many rows `row_nbytes` apart the first cache holds a line beside what else is read."""
     in_one_place = max(l1_nbytes // WAY_NBYTES * 2 // 3, LEAST_ROWS_IN_ONE_PLACE)
-    return min(in_one_place * (WAY_NBYTES // gcd(row_nbytes, WAY_NBYTES)), MOST_ROWS)
+    return in_one_place * (WAY_NBYTES // gcd(row_nbytes, WAY_NBYTES))
 
 
 @lru_cache(1024)

@@ -29,6 +29,10 @@ Weights are copied if each is used a few times: read where they lie they are a c
 input channels of an image are apart, or too many for the first cache, all of a window follows some of them,
 before it does the next ones.
 
+An image with a border that is a copy gets some columns more, which nothing reads, where the first cache could
+not hold lines of as many channels as follow one another: those of 16x16 places are 1 KiB apart, which share
+few places in it, those of 16x17 are not.
+
 Images may have extents of named dims, which count as the greatest that they may be. The weights have numbers.
 
 Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
@@ -67,8 +71,9 @@ from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import dense_of
 from ....semantics.tensor_ops import evaluate
 from ...indices.access import planned_dims
-from ...machine.target import VECTOR_NBYTES, check_positive
-from ...machine.tile_shape import VECTORS_OF_CHANNELS
+from ...machine.cost import LINE_NBYTES
+from ...machine.target import L1_NBYTES, VECTOR_NBYTES, check_positive
+from ...machine.tile_shape import VECTORS_OF_CHANNELS, rows_held
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along
@@ -98,12 +103,14 @@ class PackConvolutionsPass(ModulePass):
 
     name = "pack-convolutions"
     vector_nbytes: int = VECTOR_NBYTES
+    l1_nbytes: int = L1_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_positive(self, "vector_nbytes")
+        check_positive(self, "vector_nbytes", "l1_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             convolution = convolution_of(contraction)
             if convolution is not None:
+                _spread_channels(convolution, self.l1_nbytes)
                 lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
                 _pack(convolution, VECTORS_OF_CHANNELS * max(lanes, 1))
 
@@ -216,6 +223,35 @@ def _blocked(convolution: Convolution) -> Convolution:
         indices=(first, second),
         folded=(block, *outer, inner),
     )
+
+
+def _spread_channels(convolution: Convolution, l1_nbytes: int) -> None:
+    """
+    Gives an image that is copied with a border more columns, as many as it takes for the first cache to hold
+    lines of all channels that a sum takes one after the other. 8 images of 256 channels of 16x16 places take
+    0.89 of the time with a first cache of 32 KiB, 128 channels of 32x32 in steps of 2 0.76.
+    """
+    channels, image = convolution.folded[-1], convolution.op.inputs[convolution.image]
+    pad, stride = image.owner, convolution.image_stride(channels)
+    # Views of which nothing is read any more are no readers.
+    readers = {use.operation for use in image.uses if any(each.uses for each in use.operation.results)}
+    if not isinstance(pad, graph.PadOp) or len(readers) > 1 or stride == 1:
+        return
+    shape = shape_of(tensor_type_of(image, pad.name))
+    if not isinstance(stride, int) or not isinstance(shape[-1], int):
+        return
+    read, rows = convolution.of_weights[channels], stride * convolution.element_nbytes // shape[-1]
+    widths = range(shape[-1], shape[-1] + LINE_NBYTES // convolution.element_nbytes + 1)
+    width = next((each for each in widths if rows_held(rows * each, l1_nbytes) >= read), shape[-1])
+    low, high, interior = (
+        None if counts is None else list(counts.data) for counts in (pad.low, pad.high, pad.interior)
+    )
+    if width > shape[-1] and low is not None and high is not None:
+        high[-1] += width - shape[-1]
+        wider = GraphBuilder(pad).add(
+            graph.PadOp(pad.source, pad.value, low, high, interior), image.name_hint
+        )
+        convolution.op.operands[convolution.image] = wider
 
 
 def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:

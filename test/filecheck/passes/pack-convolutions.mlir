@@ -97,5 +97,43 @@ func.func @named_weights(%x: tensor<10x10x?xf32, #graph.dims<10, 10, m>>, %w: te
   func.return %c : tensor<8x8x64xf32>
 }
 
+// Channels of 16x16 places are 1 KiB apart: a first cache of 32 KiB holds lines of 24 of them, not of 32. An image
+// with a border gets one more column, which nothing reads. One of 48 KiB holds 32, and 18x18 places are no such
+// distance apart.
+// RUN: tenon-opt -p 'pack-convolutions{vector-nbytes=16 l1-nbytes=32768}' %s | filecheck %s --check-prefix SPREAD
+// RUN: tenon-opt -p 'pack-convolutions{vector-nbytes=16 l1-nbytes=32768}' --verify-semantics=2 -o /dev/null %s
+// RUN: tenon-opt -p 'pack-convolutions{vector-nbytes=16 l1-nbytes=49152}' %s | filecheck %s --check-prefix HELD
+// CHECK-LABEL: func.func @apart
+// SPREAD-LABEL: func.func @apart
+// SPREAD:         %[[I:p.*]] = graph.pad %x, %zero low [0, 1, 1] high [0, 1, 2] : tensor<32x14x14xf32>
+// SPREAD:         graph.contract %[[I]], %w_packed {{.*}} : tensor<32x16x17xf32>, tensor<2x3x3x32x8xf32>
+// SPREAD-LABEL: func.func @not_apart
+// SPREAD:         graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1] : tensor<32x16x16xf32>
+// SPREAD-LABEL: func.func @read_twice
+// SPREAD:         graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1] : tensor<32x14x14xf32>
+// SPREAD-NOT:     graph.pad
+// HELD-LABEL:   func.func @apart
+// HELD:           graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1]
+func.func @apart(%x: tensor<32x14x14xf32>, %w: tensor<16x32x3x3xf32>) -> tensor<16x14x14xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1] : tensor<32x14x14xf32>
+  %c = graph.contract %p, %w maps [affine_map<(o, y, x, i, j, c) -> (c, y + i, x + j)>, affine_map<(o, y, x, i, j, c) -> (o, c, i, j)>, affine_map<(o, y, x, i, j, c) -> (o, y, x)>] bounds [16, 14, 14, 3, 3, 32] : tensor<32x16x16xf32>, tensor<16x32x3x3xf32> -> tensor<16x14x14xf32>
+  func.return %c : tensor<16x14x14xf32>
+}
+func.func @not_apart(%x: tensor<32x16x16xf32>, %w: tensor<16x32x3x3xf32>) -> tensor<16x16x16xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1] : tensor<32x16x16xf32>
+  %c = graph.contract %p, %w maps [affine_map<(o, y, x, i, j, c) -> (c, y + i, x + j)>, affine_map<(o, y, x, i, j, c) -> (o, c, i, j)>, affine_map<(o, y, x, i, j, c) -> (o, y, x)>] bounds [16, 16, 16, 3, 3, 32] : tensor<32x18x18xf32>, tensor<16x32x3x3xf32> -> tensor<16x16x16xf32>
+  func.return %c : tensor<16x16x16xf32>
+}
+
+// What something else reads too would be two images.
+func.func @read_twice(%x: tensor<32x14x14xf32>, %w: tensor<16x32x3x3xf32>) -> (tensor<16x14x14xf32>, tensor<32x16x16xf32>) {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [0, 1, 1] high [0, 1, 1] : tensor<32x14x14xf32>
+  %c = graph.contract %p, %w maps [affine_map<(o, y, x, i, j, c) -> (c, y + i, x + j)>, affine_map<(o, y, x, i, j, c) -> (o, c, i, j)>, affine_map<(o, y, x, i, j, c) -> (o, y, x)>] bounds [16, 14, 14, 3, 3, 32] : tensor<32x16x16xf32>, tensor<16x32x3x3xf32> -> tensor<16x14x14xf32>
+  func.return %c, %p : tensor<16x14x14xf32>, tensor<32x16x16xf32>
+}
+
 // RUN: not tenon-opt -p 'pack-convolutions{vector-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
-// NONE: error: pack-convolutions: vector-nbytes 0 must be 1 or more
+// NONE: error: pack-convolutions: vector-nbytes 0 and l1-nbytes 49152 must be 1 or more

@@ -107,6 +107,10 @@ def small_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
 TILED = [
     Convolution(1, 16, (9, 14), 33, (3, 3)),
     Convolution(2, 8, (7, 7), 40, (3, 3), last=True),
+    # Lines of 32 channels 1 KiB or 4 KiB apart, which a first cache of 32 KiB does not hold.
+    Convolution(2, 64, (14, 14), 16, (3, 3)),
+    Convolution(1, 33, (30, 30), 17, (3, 3), stride=2),
+    Convolution(1, 32, (14, 30), 8, (3, 3), dtype="f64"),
     Convolution(1, 3, (15, 16), 24, (5, 5), stride=2, padding=2),
     Convolution(1, 3, (15, 16), 24, (5, 5), stride=2, padding=2, last=True),
     Convolution(1, 12, (10, 11), 32, (3, 2), dilation=2, groups=2),
