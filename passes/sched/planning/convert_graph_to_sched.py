@@ -26,7 +26,8 @@ Turns functions over tensors into kernels and a host program.
     }
 
 Each materialized value is computed by one kernel, which takes in all virtual and local values it is made
-from; see passes/sched/planning/plan.py for which those are.
+from; see passes/sched/planning/plan.py for which those are. A kernel whose code would be that of an earlier
+one of the function is not written again: the earlier one is launched.
 
 Tensor nodes stay declared, but for those that are local:
 
@@ -85,6 +86,7 @@ from .code import KernelCode
 from .control_flow import Scope, write_control
 from .emission import emit_kernel
 from .fusion_rules import REQUEST
+from .kernel_form import Form, FormParts, FormWriter, kernel_form
 from .launch_origins import origin_of
 from .node_placement import CarriedRead, CarriedWrite, Item, ResultCopy, place_nodes
 from .op_kinds import UPDATING_OPS
@@ -225,6 +227,10 @@ class _ProgramBuilder:
         self.sizes: dict[str, SSAValue] = {}
         """The values of named dims."""
         self.kernels: list[sched.KernelOp] = []
+        self.launch_count = 0
+        self.form_parts = FormParts()
+        self.written: dict[Form, tuple[sched.KernelOp, tuple[int, ...]]] = {}
+        """The kernels by their forms, each with the numbers that the values of its buffers have there."""
 
     def build(self) -> tuple[list[sched.KernelOp], sched.ProgramOp]:
         arguments = self.function.body.block.args
@@ -496,9 +502,23 @@ class _ProgramBuilder:
         if write_own is not None:
             write_own(_Part(self, scope, kernel.root), kernel.root)
             return
-        emitted, values = emit_kernel(kernel, in_place)
+        emitted, values = self._emit(kernel, in_place)
         buffers = [self.buffers[value] for value in values]
         self.launch(emitted, buffers, scope, kernel.root, list(kernel.members)[::-1])
+
+    def _emit(self, kernel: Kernel, in_place: SSAValue | None) -> tuple[sched.KernelOp, list[SSAValue]]:
+        """As `emit_kernel`, but a kernel of the same form as an earlier one is that one."""
+        writer = FormWriter(self.form_parts)
+        form = kernel_form(kernel, writer)
+        if form is None:
+            return emit_kernel(kernel, in_place)
+        form = (*form, None if in_place is None else writer.value(in_place))
+        found = self.written.get(form)
+        if found is None:
+            emitted, values = emit_kernel(kernel, in_place)
+            found = self.written[form] = emitted, tuple(map(writer.number_of, values))
+        emitted, numbers = found
+        return emitted, [writer.values[number] for number in numbers]
 
     def _note_origins(self, launch: sched.LaunchOp, ops: Sequence[Operation]) -> None:
         if self.names is not None:
@@ -522,14 +542,16 @@ class _ProgramBuilder:
         origin: Operation,
         ops: Sequence[Operation],
     ) -> None:
-        """Names a kernel, which computes `ops`, and adds an item that runs it."""
-        wanted = f"{self.function.sym_name.data}_{len(self.kernels)}"
-        kernel.sym_name = StringAttr(self.kernel_names.fresh(wanted))
+        """Adds an item that runs a kernel, which computes `ops`. One that is new gets its name here."""
+        if not kernel.sym_name.data:
+            wanted = f"{self.function.sym_name.data}_{self.launch_count}"
+            kernel.sym_name = StringAttr(self.kernel_names.fresh(wanted))
+            self.kernels.append(kernel)
+        self.launch_count += 1
         sizes = [self._size(dim) for dim in kernel.sizes]
         launch = sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers])
         self._note_origins(launch, ops)
         self.add_item(launch, scope, origin)
-        self.kernels.append(kernel)
 
     def copy(self, source: SSAValue, target: SSAValue, scope: Scope, origin: Operation, why: str) -> None:
         if size_of(source.type) != 0:
