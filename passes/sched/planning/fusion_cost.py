@@ -102,6 +102,18 @@ def estimate(
     return Estimate(round(together), round(apart), own.is_sure())
 
 
+def ops_looked_at(op: Operation) -> list[Operation]:
+    """Returns the ops that an estimate for `op` looks at, with their operands."""
+    along, waiting = [op], [*reversed(op.operands)]
+    while waiting and len(along) <= MOST_OPERANDS:
+        owner = waiting.pop().owner
+        if isinstance(owner, Operation) and _goes_along(owner):
+            along.append(owner)
+            waiting += reversed(owner.operands)
+    others = [] if isinstance(op, FOLDING_OPS) else _ops_computed_from(op)[0]
+    return [*dict.fromkeys((*along, *others))]
+
+
 def operations_of(op: Operation) -> int:
     """Returns about how many operations an op takes for an element, a reduction for one that it folds."""
     if isinstance(op, VIEW_OPS) or not isinstance(op, graph.GraphOp):
@@ -427,16 +439,24 @@ def _goes_along(op: Operation) -> bool:
 
 def _is_of_a_reduction(op: Operation) -> bool:
     """Returns whether an op is computed from a reduction, element by element."""
-    found, waiting = 0, [op]
-    while waiting and found < MOST_OPERANDS:
-        found += 1
-        for operand in waiting.pop().operands:
+    return _ops_computed_from(op)[1]
+
+
+def _ops_computed_from(op: Operation) -> tuple[list[Operation], bool]:
+    """
+    Returns an op and those that it is computed from, element by element, as many as are looked at until one
+    reads a reduction; and whether one does.
+    """
+    found, waiting = list[Operation](), [op]
+    while waiting and len(found) < MOST_OPERANDS:
+        found.append(waiting.pop())
+        for operand in found[-1].operands:
             owner = operand.owner
             if isinstance(owner, graph.ReduceOp):
-                return True
+                return found, True
             if isinstance(owner, (graph.ElementwiseOp, *VIEW_OPS)):
                 waiting.append(owner)
-    return False
+    return found, False
 
 
 def _time_text(picoseconds: int) -> str:

@@ -8,7 +8,7 @@ A value is planned after all that read it. The first rule that has a reason deci
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -26,7 +26,8 @@ from ...graph.same_bits import is_same_bits
 from ...indices.access import shape_of, with_bounds
 from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
-from .fusion_cost import Estimate, estimate
+from .fusion_cost import Estimate
+from .known_estimates import KnownEstimates
 from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS, VIEW_OPS
 from .own import OWN_KERNELS
@@ -81,7 +82,12 @@ class Candidate:
     accesses: Sequence[Access]
     needed: str | None
     """Why it has to be in a buffer, whatever its accesses are."""
-    target: Target = DEFAULT_TARGET
+    known: KnownEstimates = field(default_factory=lambda: KnownEstimates(DEFAULT_TARGET))
+    """The estimates for the function so far, for the machine."""
+
+    @property
+    def target(self) -> Target:
+        return self.known.target
 
     @property
     def is_heavy(self) -> bool:
@@ -108,7 +114,7 @@ class Candidate:
     def estimate(self) -> Estimate:
         """What the kernels take that compute the value and read it."""
         place = self.place if self.is_heavy else ""
-        return estimate(self.op, self.accesses, place, self.target)
+        return self.known.estimate(self.op, self.accesses, place)
 
     @property
     def obstacle(self) -> str | None:

@@ -53,6 +53,7 @@ from .accesses import (
     hoisted_loops,
 )
 from .fusion_rules import Candidate, Decision, decide, obey, with_figures
+from .known_estimates import KnownEstimates
 from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
@@ -112,14 +113,14 @@ def plan_kernels(function: func.FuncOp, target: Target = DEFAULT_TARGET, with_fi
     of, or a requested memory mode is impossible, and TenonError for a function of several blocks.
     """
     check_single_block(function)
-    return _Planner(function, function.body.block, target, with_figures).plan()
+    return _Planner(function, function.body.block, KnownEstimates(target), with_figures).plan()
 
 
 class _Planner:
-    def __init__(self, function: func.FuncOp, block: Block, target: Target, with_figures: bool):
+    def __init__(self, function: func.FuncOp, block: Block, estimates: KnownEstimates, with_figures: bool):
         self.function = function
         self.block = block
-        self.target = target
+        self.estimates = estimates
         self.with_figures = with_figures
         self.decisions: dict[Operation, Decision] = {}
         self.kernels: list[Kernel] = []
@@ -191,7 +192,7 @@ class _Planner:
         for value in (*op.operands, *op.results):
             shape_of(value, op.name)
         bodies = tuple(
-            _Planner(self.function, region.block, self.target, self.with_figures).plan()
+            _Planner(self.function, region.block, self.estimates, self.with_figures).plan()
             for region in op.regions
         )
         self.bodies[op] = bodies
@@ -221,7 +222,7 @@ class _Planner:
                 "it was given lower, run decompose-composites)"
             )
         accesses = self.accesses.get(op.results[0], [])
-        value = Candidate(op, accesses, self.kept.get(op.results[0]), self.target)
+        value = Candidate(op, accesses, self.kept.get(op.results[0]), self.estimates)
         requested = op.attributes.get("memory_mode")
         decision = obey(value, requested) if isinstance(requested, MemoryModeAttr) else decide(value)
         note = op.attributes.get("note")
