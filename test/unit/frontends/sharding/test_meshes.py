@@ -1,4 +1,4 @@
-"""What every mesh must do, on devices of this process; and what those alone do."""
+"""What every mesh must do, on devices of this process and on ranks; and what devices alone do."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.test.contract.mesh_cases import CASES, A, Meshes
+from tenon.test.unit.frontends.sharding.mesh_cases import CASES, A, Meshes
 
 RUNS = [("llvm", 2), ("llvm", 3), ("llvm", 4), ("opencl", 2), ("reference", 2)]
 
