@@ -9,7 +9,7 @@
 // CHECK-NEXT: %[[SA:.*]] = sched.await channel = 1(%a) to(%s) after(%[[S]])
 // CHECK-NEXT: %[[N:.*]] = sched.launch @early_1(%s, %n) after(%[[SA]])
 // CHECK-NEXT: %[[TA:.*]] = sched.await channel = 2(%b) to(%t) after(%[[T]])
-// CHECK-NEXT: %[[M:.*]] = sched.launch @early_3(%t, %m) after(%[[TA]])
+// CHECK-NEXT: %[[M:.*]] = sched.launch @early_1(%t, %m) after(%[[TA]])
 // CHECK-NEXT: sched.return %n, %m after(%[[N]], %[[M]])
 shard.grid @mesh(shape = 2)
 func.func @early(%x: tensor<64xf32>, %w: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
