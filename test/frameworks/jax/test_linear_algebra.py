@@ -20,7 +20,6 @@ POSITIVE = SQUARE @ SQUARE.T + np.eye(6, dtype=np.float32)
 FUNCTIONS = {
     "solve": (LINALG.solve, SQUARE, SQUARE[:, :2]),
     "inv": (LINALG.inv, BATCH),
-    "inv of a singular matrix": (LINALG.inv, np.ones((4, 4), np.float32)),
     "inv of no matrices": (LINALG.inv, normal(0, 5, 5)),
     "solve of no matrices": (LINALG.solve, normal(2, 0, 3, 3), normal(2, 0, 3, 1)),
     "eigh of no matrices": (LINALG.eigh, normal(0, 4, 4)),
@@ -54,6 +53,13 @@ def test_results_are_those_of_jax(name):
         np.testing.assert_allclose(
             one, other, rtol=2e-4, atol=2e-5 * (1 + np.max(np.abs(np.nan_to_num(other)), initial=0))
         )
+
+
+def test_the_inverse_of_a_singular_matrix_has_no_finite_element():
+    # Which are infinite depends on the order in which a library's code for the processor subtracts.
+    ones = np.ones((4, 4), np.float32)
+    assert not np.isfinite(tenon.from_jax(LINALG.inv, ones)(ones)).any()
+    assert not np.isfinite(jax.jit(LINALG.inv)(ones)).any()
 
 
 def test_eigenvectors_and_singular_vectors_give_the_matrix_again():

@@ -51,7 +51,8 @@ def test_matmul_integer(kind: Any):
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8])
 def test_qlinear_matmul(kind: Any):
-    a, b = codes(17, 64), codes(64, 33, dtype=kind)
+    # Of 7 bits: without instructions for products of bytes onnxruntime adds up two products in 16 bits here.
+    a, b = codes(17, 64) // 2, codes(64, 33, dtype=kind)
     inputs = [a, scales(), one(120), b, scales(), one(3, kind), np.float32(0.9).reshape(()), one(130)]
     check("QLinearMatMul", inputs, range(1, 8), off_by=1)
     check("QLinearMatMul", inputs, off_by=1)

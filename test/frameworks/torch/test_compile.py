@@ -295,10 +295,15 @@ def test_options_that_the_backend_does_not_have(options: dict[str, Any], message
 
 
 def test_an_extent_that_is_scaled_by_a_float_runs_in_torch():
-    def enlarged(x):
+    def enlarged(x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.interpolate(x[None, None], scale_factor=1.5, mode="nearest") * 2
 
     compiled = torch.compile(enlarged, backend="tenon", dynamic=True)
-    for rows in (4, 5):
-        x = torch.randn(rows, 6)
-        assert torch.equal(compiled(x), enlarged(x))
+    x, taller = torch.randn(4, 6), torch.randn(5, 6)
+    # Each op that reads the extent is told.
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", LeftToTorchWarning)
+        found = compiled(x)
+    assert any("arange.default runs in torch: an extent is 1.5" in str(each.message) for each in told)
+    assert torch.equal(found, enlarged(x))
+    assert torch.equal(compiled(taller), enlarged(taller))
