@@ -87,60 +87,80 @@ def part_of(
     return tuple(box)
 
 
-def combined(
-    collective: Collective,
-    operands: Sequence[Array],
-    shapes: Sequence[Sequence[int]],
-    ranks: Sequence[int],
-) -> list[Array]:
+def transfer(
+    collective: Collective, operands: Sequence[Array], results: Sequence[Array], ranks: Sequence[int]
+) -> None:
     """
-    Returns what each member gets where they give `operands`, both in the order of members; `shapes` are those
-    that they expect, `ranks` what errors call them. Results may share memory with the operands and with one
-    another.
+    Fills `results` with what each member gets where they give `operands`, both in the order of members, who
+    share memory: what each gets is copied to where it wants it, and nowhere else. `ranks` is what errors call
+    them.
 
     Raises:
-        RankError: the members' operands, or the shapes that they expect, do not fit one another.
+        RankError: the members' operands, or their results, do not fit one another.
     """
-    check_alike(collective, operands, ranks)
+    _check_alike(collective, operands, ranks)
     match collective.kind:
         case "all_reduce":
-            whole = reduced(collective, operands)
-            results = [whole] * len(operands)
+            total = _reduced(collective, operands)
+            _check_shapes(collective, [total.shape] * len(ranks), results, ranks)
+            for result in results:
+                np.copyto(result, total, casting="no")
         case "all_gather":
-            whole = np.concatenate(operands, dim_of(collective.dim))
-            check_parts(collective, whole.shape, operands, dim_of(collective.dim), ranks)
-            results = [whole] * len(operands)
+            _concatenate(collective, [operands] * len(ranks), results, dim_of(collective.dim), ranks)
         case "reduce_scatter":
-            results = split_parts(collective, reduced(collective, operands), dim_of(collective.dim))
+            dim = dim_of(collective.dim)
+            split = [split_parts(collective, operand, dim) for operand in operands]
+            totals = [_reduced(collective, parts) for parts in zip(*split, strict=True)]
+            _check_shapes(collective, [total.shape for total in totals], results, ranks)
+            for result, total in zip(results, totals, strict=True):
+                np.copyto(result, total, casting="no")
         case "all_to_all":
             split = [split_parts(collective, operand, dim_of(collective.dim)) for operand in operands]
-            concat = dim_of(collective.concat_dim)
-            results = [np.concatenate(parts, concat) for parts in zip(*split, strict=True)]
-            check_parts(collective, results[0].shape, [parts[0] for parts in split], concat, ranks)
+            gathered = list(zip(*split, strict=True))
+            _concatenate(collective, gathered, results, dim_of(collective.concat_dim), ranks)
         case "collective_permute":
-            dtype = operands[0].dtype
-            results = [np.zeros(shape, dtype) for shape in shapes]
-            for source, target in collective.pairs:
-                results[target] = operands[source]
+            sources = {target: operands[source] for source, target in collective.pairs}
+            shapes = [
+                sources[member].shape if member in sources else result.shape
+                for member, result in enumerate(results)
+            ]
+            _check_shapes(collective, shapes, results, ranks)
+            for member, result in enumerate(results):
+                if member in sources:
+                    np.copyto(result, sources[member], casting="no")
+                else:
+                    result[...] = 0
         case _:
             raise AssertionError(f"{collective.kind} is no collective")
-    for rank, result, shape in zip(ranks, results, shapes, strict=True):
-        check_shape(collective, result.shape, shape, rank)
-    return results
 
 
-def check_shapes(
+def _concatenate(
+    collective: Collective,
+    parts_of: Sequence[Sequence[Array]],
+    results: Sequence[Array],
+    dim: int,
+    ranks: Sequence[int],
+) -> None:
+    """Fills each result with its parts, one behind the other along a dim."""
+    shapes: list[tuple[int, ...]] = []
+    for parts in parts_of:
+        extent = sum(part.shape[dim] for part in parts)
+        shapes.append((*parts[0].shape[:dim], extent, *parts[0].shape[dim + 1 :]))
+    _check_parts(collective, shapes[0], parts_of[0], dim, ranks)
+    _check_shapes(collective, shapes, results, ranks)
+    for result, parts in zip(results, parts_of, strict=True):
+        np.concatenate(parts, dim, out=result, casting="no")
+
+
+def _check_shapes(
     collective: Collective, shapes: Sequence[Sequence[int]], results: Sequence[Array], ranks: Sequence[int]
 ) -> None:
     """Raises RankError where a member gets what has another shape than the array for it."""
     for rank, result, shape in zip(ranks, results, shapes, strict=True):
-        check_shape(collective, shape, result.shape, rank)
-
-
-def check_shape(collective: Collective, found: Sequence[int], expected: Sequence[int], rank: int) -> None:
-    """Raises RankError where a member gets another shape than it expects."""
-    if tuple(found) != tuple(expected):
-        raise RankError(f"{collective}: rank {rank} gets {list(found)}, expects {list(expected)}", rank)
+        if tuple(shape) != result.shape:
+            raise RankError(
+                f"{collective}: rank {rank} gets {list(shape)}, expects {list(result.shape)}", rank
+            )
 
 
 def dim_of(dim: int | None) -> int:
@@ -149,7 +169,7 @@ def dim_of(dim: int | None) -> int:
     return dim
 
 
-def check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequence[int]) -> None:
+def _check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequence[int]) -> None:
     """Raises RankError unless operands differ at most in the extents that the collective lets differ."""
     first = operands[0]
     match collective.kind:
@@ -175,7 +195,7 @@ def check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequen
             )
 
 
-def check_parts(
+def _check_parts(
     collective: Collective, whole: Sequence[int], parts: Sequence[Array], dim: int, ranks: Sequence[int]
 ) -> None:
     """Raises RankError unless the members' parts are those of an array of the shape `whole`."""
@@ -195,7 +215,7 @@ def split_parts(collective: Collective, whole: Array, dim: int) -> list[Array]:
     return np.split(whole, ends[:-1], dim)
 
 
-def reduced(collective: Collective, operands: Sequence[Array]) -> Array:
+def _reduced(collective: Collective, operands: Sequence[Array]) -> Array:
     """
     Returns the operands combined in the order of members. Sums and products are rounded to the element type
     at each step, and do not start from an identity: one member's alone are its own.

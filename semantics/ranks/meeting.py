@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...errors import RankError
-from ..collectives import Collective
+from ..collectives import Collective, transfer
 from ..numpy_types import Array
-from .transfers import transfer
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pytest
 from tenon.dialects.graph import ReduceKind
 from tenon.dialects.grids import group_of, member_of, part_extents, part_offset
 from tenon.errors import RankError
-from tenon.semantics.collectives import Collective, combined
+from tenon.semantics.collectives import Collective, transfer
 from tenon.semantics.numpy_types import DTYPES_BY_NAME, Array
 from tenon.semantics.world import Request, World
 
@@ -50,9 +50,21 @@ def check(
     shapes: list[Sequence[int]] = [shape] * len(group)
     if collective.kind != "collective_permute":
         shapes = [result_shape(collective, operands, member) for member in range(len(group))]
-    wanted = combined(collective, operands, shapes, group)[group.index(world.rank)]
+    wanted = transferred(collective, operands, shapes, group)[group.index(world.rank)]
     assert found.dtype == wanted.dtype
     np.testing.assert_array_equal(found, wanted)
+
+
+def transferred(
+    collective: Collective,
+    operands: Sequence[Array],
+    shapes: Sequence[Sequence[int]],
+    ranks: Sequence[int],
+) -> list[Array]:
+    """Returns what each member gets, in arrays of these shapes."""
+    results: list[Array] = [np.empty(tuple(shape), operands[0].dtype) for shape in shapes]
+    transfer(collective, operands, results, ranks)
+    return results
 
 
 def result_shape(collective: Collective, operands: Sequence[Array], member: int) -> Sequence[int]:

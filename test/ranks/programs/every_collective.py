@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 from tenon.dialects.grids import group_of, member_of, part_extents
 from tenon.runtime.collectives.mpi_world import mpi_world
-from tenon.semantics.collectives import Collective, combined
+from tenon.semantics.collectives import Collective
+from tenon.test.contract.world_cases import transferred
 
 ROWS, COLUMNS = 7, 5
 DTYPES = [np.dtype(each) for each in ("f4", "f8", "i8", "i4", "u1", "?", "f2", ml_dtypes.bfloat16)]
@@ -69,7 +70,7 @@ for grid in grids:
                         np.ascontiguousarray(values(rank, shape, dtype))
                         for rank, shape in zip(ranks, given, strict=True)
                     ]
-                    wanted = combined(collective, operands, expected, ranks)[member]
+                    wanted = transferred(collective, operands, expected, ranks)[member]
                     result = np.ones(expected[member], dtype)
                     world.begin(collective, operands[member], result).wait()
                     assert same(result, wanted), f"{collective} of {dtype}: {result}, expected {wanted}"

@@ -9,8 +9,9 @@ import pytest
 from tenon.dialects.graph import ReduceKind
 from tenon.dialects.grids import coordinates_of, group_of, member_of, part_extents, part_offset, rank_at
 from tenon.errors import RankError
-from tenon.semantics.collectives import Collective, combined
+from tenon.semantics.collectives import Collective
 from tenon.semantics.numpy_types import DTYPES_BY_NAME, Array
+from tenon.test.contract.world_cases import transferred
 
 
 def collective(kind: str, parts: tuple[int, ...] = (2,), **fields: Any) -> Collective:
@@ -22,7 +23,7 @@ def shared(
 ) -> list[Array]:
     if shapes is None:
         shapes = [operand.shape for operand in operands]
-    return combined(asked, operands, shapes, range(len(operands)))
+    return transferred(asked, operands, shapes, range(len(operands)))
 
 
 def test_ranks_lie_row_major_on_a_grid():
