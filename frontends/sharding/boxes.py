@@ -20,6 +20,11 @@ def extents(box: Box) -> tuple[int, ...]:
     return tuple(each.stop - each.start for each in box)
 
 
+def bounds(box: Box) -> tuple[tuple[int, int], ...]:
+    """Returns where a box begins and ends in each dim: what a table can be asked by."""
+    return tuple((each.start, each.stop) for each in box)
+
+
 def overlap(left: Box, right: Box) -> bool:
     """Returns whether two boxes have an element in common."""
     return all(

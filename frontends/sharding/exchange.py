@@ -9,7 +9,7 @@ import numpy as np
 from ...dialects.collective import Collective
 from ...semantics.world import CHANNEL, Request
 from ..arrays.concrete import NumpyArray
-from .boxes import Box, common, copy_common, extents, overlap, within
+from .boxes import Box, bounds, common, copy_common, extents, overlap, within
 from .sharded_array import ShardedArray
 from .sharding import Sharding
 
@@ -67,11 +67,10 @@ def assembled(array: ShardedArray, box: Box, rank: int = 0) -> NumpyArray:
     mesh = array.sharding.mesh
     for owner in (rank, *mesh.here[:rank], *mesh.here[rank + 1 :]):
         own = array.sharding.box(array.shape, owner)
-        key = tuple((each.start, each.stop) for each in own)
-        sources.setdefault(key, (own, array.parts[owner].values))
+        sources.setdefault(bounds(own), (own, array.parts[owner].values))
     for own, values in sources.values():
         copy_common(wanted, box, values, own)
-        if all(mine.start <= its.start and its.stop <= mine.stop for mine, its in zip(own, box, strict=True)):
+        if common(box, own) == box:
             break
     return wanted
 
@@ -84,7 +83,7 @@ def _senders(sources: list[Box], targets: list[Box]) -> set[tuple[int, int]]:
     size = len(sources)
     owners: dict[tuple[tuple[int, int], ...], list[int]] = {}
     for rank, box in enumerate(sources):
-        owners.setdefault(tuple((each.start, each.stop) for each in box), []).append(rank)
+        owners.setdefault(bounds(box), []).append(rank)
     pairs: set[tuple[int, int]] = set()
     for ranks in owners.values():
         part, having = sources[ranks[0]], set(ranks)

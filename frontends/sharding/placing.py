@@ -58,8 +58,8 @@ def shard_from(
 ) -> ShardedArray:
     """
     Returns the array whose elements at an index, a tuple of one slice for each dim, are `function(index)`,
-    which each rank calls for its part, and on devices of this process
-    the caller for that of each.
+    which each rank calls for its part; on devices of this process it is called for
+    the part of each.
 
         tenon.shard_from(lambda index: numpy.load(path, mmap_mode="r")[index], shape, "float32", sharding)
 

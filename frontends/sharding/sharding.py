@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
+from ...dialects.sharding import Mesh as Grid
 from ...dialects.sharding import Sharding as Split
 from ...errors import TenonError
 from .boxes import Box, extents
@@ -41,7 +42,8 @@ class Sharding:
 
     def box(self, shape: Sequence[int], rank: int | None = None) -> Box:
         """Returns the part of an array that a rank has, by default this one."""
-        return _box(self, tuple(shape), self.mesh.rank if rank is None else rank)
+        rank = self.mesh.rank if rank is None else rank
+        return _box(self.mesh.grid, self.split(len(shape)), tuple(shape), rank)
 
     def local_shape(self, shape: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
         """Returns the shape of what a rank has of an array, by default this one."""
@@ -62,9 +64,9 @@ class Sharding:
 
 
 @lru_cache(1024)
-def _box(sharding: Sharding, shape: tuple[int, ...], rank: int) -> Box:
-    # Each result of each call asks for its own.
-    box = sharding.split(len(shape)).local_box(sharding.mesh.grid, shape, rank)
+def _box(grid: Grid, split: Split, shape: tuple[int, ...], rank: int) -> Box:
+    # Each result of each call asks for its own. What is kept holds no mesh: its devices would live on.
+    box = split.local_box(grid, shape, rank)
     return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
 
 
