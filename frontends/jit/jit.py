@@ -28,7 +28,7 @@ from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
 from ..sharding.annotations import annotate_arguments, mesh_of
 from ..sharding.program_digest import check_same_program
-from ..sharding.replicas import check_replicas
+from ..sharding.replicas import are_compared, check_replicas
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
 from ..tracing.trace import Captured, Trace, TracedArray, current_trace
@@ -343,9 +343,10 @@ class Jitted(_HasPrograms):
         if signature.shardings:
             mesh = mesh_of(signature.shardings, self.name)
             assert mesh is not None, f"{self.name}: sharded arguments have no mesh"
-            check_replicas(mesh, self.name, leaves)
-            if found.program is not None:
-                check_replicas(mesh, self.name, found.program.read_outside(), "captured array")
+            if are_compared(mesh):
+                check_replicas(mesh, self.name, leaves)
+                if found.program is not None:
+                    check_replicas(mesh, self.name, found.program.read_outside(), "captured array")
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import RankError
 from ...semantics.world import told
 from ..arrays.concrete import as_concrete
+from .boxes import bounds
 from .mesh import Mesh
 from .sharded_array import ShardedArray
 
@@ -21,16 +22,21 @@ CHECK_RANKS = "TENON_CHECK_RANKS"
 _DIGEST_NBYTES = 16
 
 
+def are_compared(mesh: Mesh) -> bool:
+    """Returns whether the environment asks for it; devices of one process are given the same by that."""
+    return mesh.group is None and os.environ.get(CHECK_RANKS, "0") not in ("", "0")
+
+
 def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any], each: str = "argument") -> None:
     """
     Compares arrays between ranks, where the environment asks for it: those that are not sharded are the same
     on all, and of a sharded one the parts that several ranks have. All ranks call it with as many; errors
-    call them `each`, with a number. Devices of one process are given theirs by that, and nothing is compared.
+    call them `each`, with a number.
 
     Raises:
         RankError: ranks have other bytes than the first that has the same part.
     """
-    if os.environ.get(CHECK_RANKS, "0") in ("", "0") or not arrays or mesh.group is not None:
+    if not arrays or not are_compared(mesh):
         return
     world = mesh.world
     world.begin_check(b"", f"{each}s of {who}").wait()
@@ -41,8 +47,7 @@ def check_replicas(mesh: Mesh, who: str, arrays: Sequence[Any], each: str = "arg
         for rank in range(mesh.size):
             place: tuple[tuple[int, int], ...] = ()
             if isinstance(array, ShardedArray):
-                box = array.sharding.box(array.shape, rank)
-                place = tuple((part.start, part.stop) for part in box)
+                place = bounds(array.sharding.box(array.shape, rank))
             other = first.setdefault(place, rank)
             if (digest[rank] != digest[other]).any():
                 what = "part of a sharded array" if isinstance(array, ShardedArray) else "array on all ranks"
