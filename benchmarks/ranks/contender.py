@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import pickle
 import socket
 import time
@@ -20,6 +21,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from .work import WORK
+
+TOKEN = "TENON_CONTEST_TOKEN"
+"""The variable with what a process says first: it was started by the contest."""
 
 
 def serve(connection: Connection, library: Any) -> None:
@@ -67,7 +71,8 @@ def main() -> None:
     host, port = options.address.split(":")
     with socket.create_connection((host, int(port))) as joined:
         connection = Connection(joined.detach())
-        connection.send((options.name, options.process or 0))
+        connection.send_bytes(os.environ[TOKEN].encode())
+        connection.send(options.name)
         serve(connection, library)
 
 

