@@ -128,10 +128,9 @@ class DeviceRanks:
             finally:
                 _RUNNING.is_part = False
 
-        submit = None if self.size == 1 else self._executor().submit
-        begun: list[Future[None]] = []
-        if submit is not None:
-            begun = [submit(copy_context().run, part, rank) for rank in range(1, self.size)]
+        begun: list[Future[None]] = [
+            self._executor().submit(copy_context().run, part, rank) for rank in range(1, self.size)
+        ]
         try:
             part(0)
             for each in begun:

@@ -243,15 +243,10 @@ def _spread_channels(convolution: Convolution, l1_nbytes: int) -> None:
     read, rows = convolution.of_weights[channels], stride * convolution.element_nbytes // shape[-1]
     widths = range(shape[-1], shape[-1] + LINE_NBYTES // convolution.element_nbytes + 1)
     width = next((each for each in widths if rows_held(rows * each, l1_nbytes) >= read), shape[-1])
-    low, high, interior = (
-        None if counts is None else list(counts.data) for counts in (pad.low, pad.high, pad.interior)
-    )
-    if width > shape[-1] and low is not None and high is not None:
-        high[-1] += width - shape[-1]
-        wider = GraphBuilder(pad).add(
-            graph.PadOp(pad.source, pad.value, low, high, interior), image.name_hint
-        )
-        convolution.op.operands[convolution.image] = wider
+    if width > shape[-1]:
+        high = [*pad.high.data[:-1], pad.high.data[-1] + width - shape[-1]]
+        wider = graph.PadOp(pad.source, pad.value, pad.low, high, pad.interior)
+        convolution.op.operands[convolution.image] = GraphBuilder(pad).add(wider, image.name_hint)
 
 
 def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
