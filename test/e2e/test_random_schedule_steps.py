@@ -137,6 +137,22 @@ def test_scheduled_programs_have_the_bits_of_the_reference_on_opencl(program: Pr
     check(program, seed, "opencl")
 
 
+def test_what_is_no_remainder_is_the_same_nan_as_in_the_reference_on_opencl() -> None:
+    text = """
+    func.func @main(%x: tensor<9xf32>, %y: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+      %0 = graph.mod %x, %y : tensor<9xf32>
+      %1 = graph.rem %x, %y : tensor<9xf32>
+      func.return %0, %1 : tensor<9xf32>, tensor<9xf32>
+    }
+    """
+    x = np.array([-5, 0, 4, -0.0, 6, np.inf, -np.inf, np.nan, 0], np.float32)
+    y = np.array([0, 0, 0, 0, -0.0, 3, 2, 1, np.nan], np.float32)
+    expected, found = (tenon.compile(text, backend=each)(x, y) for each in ("reference", "opencl"))
+    for wanted, result in zip(expected, found, strict=True):
+        assert np.isnan(wanted).all()
+        assert np.asarray(result).tobytes() == np.asarray(wanted).tobytes()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_seed_gives_the_same_steps(seed: int) -> None:
     for text in kernel_texts(Random(seed)):

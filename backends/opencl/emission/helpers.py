@@ -213,7 +213,7 @@ $F $name($F a, $F b) {
     $U sign = as_$U(a) & ($U)($sign);
     $U x = as_$U(a) ^ sign, y = as_$U(b) & ~($U)($sign);
     if (x >= ($U)($infinity) || y > ($U)($infinity) || y == 0)
-        return as_$F(($U)($nan));
+        return (a * b) / (a * b);
     if (x < y)
         return a;
     int x_exponent = (int)(x >> $nbits), y_exponent = (int)(y >> $nbits);
@@ -231,7 +231,10 @@ $F $name($F a, $F b) {
     return as_$F((($U)(rest << room) + (($U)(y_exponent - 1 - room) << $nbits)) | sign);
 }
 """)
-"""Long division of the mantissas, as many bits at a time as an unsigned long has to spare: exact."""
+"""
+Long division of the mantissas, as many bits at a time as an unsigned long has to spare: exact. Where there is
+no remainder, arithmetic makes the NaN, so that on a processor it is the one that C's `fmod` gives there.
+"""
 
 
 class Helpers:
@@ -305,7 +308,6 @@ class Helpers:
             mantissa=_hex(layout.mantissa, element),
             hidden=_hex(1 << nbits, element),
             infinity=_hex(layout.exponents, element),
-            nan=_hex(layout.quiet_nan, element),
             step=str(63 - nbits),
             leading=str(63 - nbits),
         )
