@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 from ..runtime.platforms.device import Device
@@ -19,11 +20,14 @@ def device_ranks(devices: Any) -> DeviceRanks:
     Returns the ranks that devices are in this order, or those of a platform: the same for the same devices.
 
     Raises:
-        TypeError: one is no device.
+        TypeError: they are no list of devices.
         ValueError: there are none.
         TenonError: one is there twice, or they are of several kinds.
     """
-    listed = devices.devices if isinstance(devices, Platform) else tuple(devices)
+    given: Any = devices.devices if isinstance(devices, Platform) else devices
+    if not isinstance(given, Iterable):
+        raise TypeError(f"Mesh: devices are {given!r}, expected a platform or a list of devices")
+    listed = tuple(cast("Iterable[Any]", given))
     for device in listed:
         if not isinstance(device, Device):
             raise TypeError(

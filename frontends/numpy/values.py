@@ -19,7 +19,7 @@ def values_of(who: str, x: object, hint: str) -> NumpyArray:
 
     Raises:
         TracingError: it has none as yet: its shape could not depend on them. `hint` says what to do instead.
-        TypeError: it is no array, or one that is spread over ranks.
+        TypeError: it is no array, or one that is spread over ranks or devices.
     """
     if isinstance(x, TracedArray):
         raise x.trace.error(
@@ -28,7 +28,7 @@ def values_of(who: str, x: object, hint: str) -> NumpyArray:
         )
     if isinstance(x, ShardedArray):
         raise TypeError(
-            f"{who}: an array of shape {x.shape} is spread over {x.sharding.mesh.size} ranks, and the shape "
+            f"{who}: an array of shape {x.shape} is spread over {x.sharding.mesh.size_text}, and the shape "
             f"of the result depends on all its values (hint: {who}(tenon.gather(x)))"
         )
     note_values_read(x)

@@ -137,6 +137,11 @@ class Mesh:
         return self.world is other.world if self.group is None else self.group is other.group
 
     @property
+    def size_text(self) -> str:
+        """How many ranks, or devices, errors say there are."""
+        return f"{self.size} {'ranks' if self.group is None else 'devices'}"
+
+    @property
     def speaker(self) -> str:
         """What errors begin with that one of several ranks prints."""
         return f"rank {self.rank}: " if self.group is None else ""

@@ -12,8 +12,6 @@ from ..arrays.aval import Aval
 from ..arrays.concrete import ConcreteArray
 from .sharding import Sharding
 
-_ON_DEVICES = ("devices", "x.parts for those on each device")
-
 
 class ShardedArray:
     """
@@ -71,9 +69,11 @@ class ShardedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         mesh = self.sharding.mesh
-        what, hint = ("ranks", "x.local for the part of this rank") if mesh.group is None else _ON_DEVICES
+        hint = (
+            "x.local for the part of this rank" if mesh.group is None else "x.parts for those on each device"
+        )
         raise TypeError(
-            f"an array of shape {self.shape} is spread over {mesh.size} {what} "
+            f"an array of shape {self.shape} is spread over {mesh.size_text} "
             f"(hint: {hint}, tenon.gather(x) for all of it)"
         )
 

@@ -157,6 +157,10 @@ def test_devices_of_two_kinds_or_twice_are_an_error():
             r"\(hint: tenon\.open_platform\('llvm', num_devices=4\)\)$",
         ):
             tenon.Mesh((2, 2), ("x", "y"), devices=one)
+        with pytest.raises(
+            TypeError, match=r"^Mesh: devices are 2, expected a platform or a list of devices$"
+        ):
+            tenon.Mesh((2,), ("x",), devices=2)
         with pytest.raises(TypeError, match=r"^Mesh: 'llvm:0' is no device \(hint: tenon\.open_platform"):
             tenon.Mesh((1,), ("x",), devices=["llvm:0"])
         with pytest.raises(ValueError, match=r"^Mesh: there are no devices$"):
@@ -196,6 +200,8 @@ def test_there_is_no_part_of_this_rank(mesh: tenon.Mesh):
             read()
     with pytest.raises(TypeError, match=r"spread over 2 devices \(hint: x\.parts for those on each device, "):
         np.asarray(x)
+    with pytest.raises(TypeError, match=r"^unique_values: an array of shape .* is spread over 2 devices, "):
+        tnp.unique_values(x)
     with pytest.raises(
         tenon.TenonError, match=r"^shard: dim 0 of the array has extent 1, which 2 parts of axes"
     ):
