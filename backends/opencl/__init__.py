@@ -4,6 +4,7 @@ The `opencl` backend: `low` as OpenCL C 1.2, for any OpenCL device, through pyop
     renderer.py    a module to text: the table of rules, by op class
     emission/      what the rules write into, the rules; how types, names and missing operators are spelled
     compile.py     text to a program
+    pocl_library.py pocl_processor.py                 for which processor PoCL compiles it
     device.py shared_contexts.py                      the devices there are, their limits; a context for each
     pools.py strided_kernel.py driver.py batch_program.py   its memory, its queue, programs as one batch
     failures.py                                     what goes wrong, as errors

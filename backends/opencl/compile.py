@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
 from .device import is_pocl
 from .emission.declarations import NO_HEADER, declared
 from .pocl_library import library_options
+from .pocl_processor import name_processor
 
 if TYPE_CHECKING:
     import pyopencl
@@ -29,12 +30,17 @@ _KERNEL = re.compile(r"^__kernel void (\w+)\(", re.MULTILINE)
 @dataclass(frozen=True)
 class OpenCLCompiler:
     """
-    Builds programs for the one device of `context`. An artifact's `native` is a `pyopencl.Program`. Any
-    thread may compile; one does at a time.
+    Builds programs for the one device of `context`, and for `processor` where the device does not know its
+    own. An artifact's `native` is a `pyopencl.Program`. Any thread may compile; one does at a time.
     """
 
     context: pyopencl.Context
     device: pyopencl.Device
+    processor: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        named = name_processor(self.device) if is_pocl(self.device) else None
+        object.__setattr__(self, "processor", named)
 
     def default_options(self, device: DeviceInfo) -> CompileOptions:
         """`build_options`: the arguments of `clBuildProgram`, a tuple of texts."""
@@ -75,7 +81,7 @@ class OpenCLCompiler:
     def fingerprint(self, device: DeviceInfo) -> str:
         found, platform = self.device, self.device.platform
         versions = (platform.name, platform.version, found.name, found.version, found.driver_version)
-        return f"{versions} {self._options()} {device}"
+        return f"{versions} {self.processor} {self._options()} {device}"
 
     def _built(self, source: str, device: DeviceInfo, options: Sequence[str]) -> pyopencl.Program:
         """Returns what `source` is when it is built, as long as nothing else is."""
