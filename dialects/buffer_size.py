@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import TenonError
 from .dims.attributes import DimsAttr, dims_of_space, space_with_dims
 from .dims.expressions import DimSymbol, Extent, bounded, product, row_major, upper_bound
-from .element_types import NBYTES
+from .element_types import NBYTES, STORED_TYPES
 
 ALIGNMENT = 64
 """
@@ -146,10 +146,13 @@ def _numbers(type: Attribute) -> tuple[int, ...]:
 
 def verify_layout(who: str, type: Attribute) -> None:
     """
-    Raises `VerifyException` unless a memref is dense, with or without named dims, or has a `strided` layout
-    without offset in which no two elements share a place.
+    Raises `VerifyException` unless the elements of a memref are of a type that buffers hold, and it is dense,
+    with or without named dims, or has a `strided` layout without offset in which no two elements share a
+    place.
     """
     buffer = _memref(type)
+    if buffer.element_type not in STORED_TYPES:
+        raise VerifyException(f"{who}: {type} would hold {buffer.element_type}, which no buffer does")
     layout, shape, dims = buffer.layout, buffer.get_shape(), dims_of_space(buffer.memory_space)
     if dims is None and not isinstance(buffer.memory_space, NoneAttr):
         raise VerifyException(f"{who}: {buffer.memory_space} is no memory space of a buffer in {type}")

@@ -74,6 +74,9 @@ _COMPUTE_TYPES: dict[Attribute, AnyFloat | IntegerType] = {
 
 _STORAGE_TYPES: dict[Attribute, AnyFloat | IntegerType] = {ui8: i8, ui16: i16, ui32: i32, ui64: i64, i1: i8}
 
+STORED_TYPES = frozenset(_STORAGE_TYPES.get(type, type) for type in ELEMENT_TYPES)
+"""What the elements of a buffer can be."""
+
 
 def element_type_of(type: Attribute) -> Attribute:
     """Returns the element type of a tensor, memref or vector, and any other type unchanged."""

@@ -11,6 +11,7 @@ from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..buffer_size import is_strided
+from ..element_types import STORED_TYPES
 
 SHARED = StringAttr("shared")
 """The memory space of what all work-items of a work-group share."""
@@ -47,6 +48,8 @@ class AllocaOp(IRDLOperation):
 
     def verify_(self) -> None:
         type = self.type
+        if type.element_type not in STORED_TYPES:
+            raise VerifyException(f"{self.name}: {type} would hold {type.element_type}, which no buffer does")
         if len(type.get_shape()) != 1 or DYNAMIC_INDEX in type.get_shape() or is_strided(type):
             raise VerifyException(f"{self.name}: cannot allocate {type} (expected one static extent)")
         if not self.is_shared and not isinstance(type.memory_space, NoneAttr):

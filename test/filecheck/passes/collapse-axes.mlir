@@ -56,7 +56,7 @@ sched.kernel @no_sum(%x: memref<3x5xf32>, %y: memref<3x5xf32>) {
 // So do axes of which one is compared with a number.
 // CHECK:         sched.axis %i = 3 {
 // CHECK-NEXT:      sched.axis %j = 5 {
-sched.kernel @compared(%x: memref<2x3x5xf32>, %y: memref<3x5xi1>) {
+sched.kernel @compared(%x: memref<2x3x5xf32>, %y: memref<3x5xi8>) {
   %c2 = arith.constant 2 : index
   sched.axis %i = 3 {
     sched.axis %j = 5 {
@@ -65,7 +65,8 @@ sched.kernel @compared(%x: memref<2x3x5xf32>, %y: memref<3x5xi1>) {
         sched.yield %a : f32
       }
       %c = arith.cmpi slt, %j, %c2 : index
-      memref.store %c, %y[%i, %j] : memref<3x5xi1>
+      %b = arith.extui %c : i1 to i8
+      memref.store %b, %y[%i, %j] : memref<3x5xi8>
     }
   }
 }

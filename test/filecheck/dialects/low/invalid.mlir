@@ -284,6 +284,13 @@ low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
 // -----
 
 low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
+  // expected-error @+1 {{low.alloca: memref<2xui8> would hold ui8, which no buffer does}}
+  %a = low.alloca : memref<2xui8>
+}
+
+// -----
+
+low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
   // expected-error @+1 {{low.alloca: cannot allocate memref<?xf32> (expected one static extent)}}
   %a = low.alloca : memref<?xf32>
 }

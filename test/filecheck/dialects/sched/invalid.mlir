@@ -197,6 +197,13 @@ sched.kernel @f() {
 // -----
 
 sched.kernel @f() {
+  // expected-error @below {{sched.alloc: memref<4xindex> would hold index, which no buffer does}}
+  %a = sched.alloc local : memref<4xindex>
+}
+
+// -----
+
+sched.kernel @f() {
   // expected-error @below {{sched.alloc: elements of memref<4x4xf32, strided<[3, 1]>> overlap (stride 3, expected 4 or more)}}
   %a = sched.alloc local : memref<4x4xf32, strided<[3, 1]>>
 }
