@@ -58,6 +58,9 @@ MOST_UNROLLED = 16
 NOT_UNROLLED = "!1"
 """The name of the metadata that keeps LLVM from unrolling a loop. The ones after it are those of loops."""
 
+_GREATEST_WEIGHT = (1 << 31) - 1
+"""What the weight of a branch can be."""
+
 
 class Emitter:
     """
@@ -302,11 +305,14 @@ class Emitter:
     def end_repetition(self, loop: Loop, step: str, upper: str, yielded: Sequence[str]) -> None:
         """
         Ends a loop that `begin_repetition` began, and that reaches `upper` in whole steps; `yielded` are the
-        carried values after it too.
+        carried values after it too. LLVM is told how often it repeats: else it takes all loops of one depth
+        for as long, and keeps what is used after a sum in registers that the sum needs.
         """
+        n_repeats = (int(upper) - int(loop.lower)) // int(step) - 1
+        weights = f'!{{!"branch_weights", i32 {min(max(n_repeats, 1), _GREATEST_WEIGHT)}, i32 1}}'
         following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
         condition = self.emit(f"icmp ne {loop.type} {following}, {upper}", "more")
-        self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}")
+        self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}, !prof {weights}")
         self._write_phis(loop, [following, *yielded])
         self.start(loop.exit)
 
