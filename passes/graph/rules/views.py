@@ -179,6 +179,28 @@ class DropUnitReduce(RewritePattern):
             rewriter.replace(op, reshaped)
 
 
+class ShareReduction(RewritePattern):
+    """`reduce(x, axes)` behind `r = reduce(x, axes) keep`, or the other way round, `--> reshape(r)`"""
+
+    ROOTS: ClassVar = (graph.ReduceOp,)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter, /) -> None:
+        result = op.result.type
+        assert isinstance(result, TensorType)
+        for use in op.source.uses:
+            other = use.operation
+            if (
+                isinstance(other, graph.ReduceOp)
+                and (other.keep is None) != (op.keep is None)
+                and other.parent is op.parent
+                and (other.kind, other.axes, other.fastmath) == (op.kind, op.axes, op.fastmath)
+                and other.is_before_in_block(op)
+            ):
+                rewriter.replace(op, graph.ReshapeOp(other.result, result))
+                return
+
+
 PATTERNS: tuple[type[RewritePattern], ...] = (
     ComposeReshape,
     ComposePermute,
@@ -190,5 +212,6 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     DropEmptyPadWith,
     ComposeConcat,
     DropUnitReduce,
+    ShareReduction,
 )
 """The rules, each with its equation as its docstring."""

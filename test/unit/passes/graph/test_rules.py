@@ -328,6 +328,16 @@ def unit_reductions() -> Iterator[Rewrite]:
     for type in BITS:
         body = f"%r = graph.reduce and %x axes [] : tensor<9x{type}> -> tensor<9x{type}>"
         yield Rewrite(views.DropUnitReduce, (f"9x{type}",), body, f"9x{type}")
+    for first, second in (("keep ", ""), ("", "keep ")):
+        types = {"": "tensor<2x3x4xf32> -> tensor<3xf32>", "keep ": "tensor<2x3x4xf32> -> tensor<1x3x1xf32>"}
+        for kind in ("add", "max"):
+            body = (
+                f"%a = graph.reduce {kind} %x axes [0, 2] {first}: {types[first]}\n"
+                f"%b = graph.reduce {kind} %x axes [0, 2] {second}: {types[second]}\n"
+                f"%c = graph.reshape %{'b' if first else 'a'} : tensor<3xf32> -> tensor<1x3x1xf32>\n"
+                f"%r = graph.sub %{'a' if first else 'b'}, %c : tensor<1x3x1xf32>"
+            )
+            yield Rewrite(views.ShareReduction, ("2x3x4xf32",), body, "1x3x1xf32")
 
 
 def folded_rewrites() -> Iterator[Rewrite]:
@@ -780,6 +790,19 @@ KEPT = [
         "%c = graph.constant dense<[1, 2]> : tensor<2xi8>\n"
         "%r = graph.broadcast %c : tensor<2xi8> -> tensor<1024x2xi8>",
         "1024x2xi8",
+    ),
+    Rewrite(
+        views.ShareReduction,
+        ("3x3xf32",),
+        "%a = graph.reduce add %x axes [0] keep : tensor<3x3xf32> -> tensor<1x3xf32>\n"
+        "%b = graph.reduce max %x axes [0] : tensor<3x3xf32> -> tensor<3xf32>\n"
+        "%c = graph.reduce add %x axes [1] : tensor<3x3xf32> -> tensor<3xf32>\n"
+        "%d = graph.reduce add %x axes [0] fastmath<reassoc> : tensor<3x3xf32> -> tensor<3xf32>\n"
+        "%e = graph.add %b, %c : tensor<3xf32>\n"
+        "%f = graph.add %d, %e : tensor<3xf32>\n"
+        "%g = graph.broadcast %f : tensor<3xf32> -> tensor<1x3xf32>\n"
+        "%r = graph.sub %a, %g : tensor<1x3xf32>",
+        "1x3xf32",
     ),
     Rewrite(
         views.DropUnitReduce,
