@@ -144,6 +144,13 @@ def _numbers(type: Attribute) -> tuple[int, ...]:
     return tuple(stride for stride in strides_of(type) if isinstance(stride, int))
 
 
+def verify_element(who: str, type: Attribute) -> None:
+    """Raises `VerifyException` unless the elements of a memref are of a type that buffers hold."""
+    element = _memref(type).element_type
+    if element not in STORED_TYPES:
+        raise VerifyException(f"{who}: {type} would hold {element}, which no buffer does")
+
+
 def verify_layout(who: str, type: Attribute) -> None:
     """
     Raises `VerifyException` unless the elements of a memref are of a type that buffers hold, and it is dense,
@@ -151,8 +158,7 @@ def verify_layout(who: str, type: Attribute) -> None:
     place.
     """
     buffer = _memref(type)
-    if buffer.element_type not in STORED_TYPES:
-        raise VerifyException(f"{who}: {type} would hold {buffer.element_type}, which no buffer does")
+    verify_element(who, type)
     layout, shape, dims = buffer.layout, buffer.get_shape(), dims_of_space(buffer.memory_space)
     if dims is None and not isinstance(buffer.memory_space, NoneAttr):
         raise VerifyException(f"{who}: {buffer.memory_space} is no memory space of a buffer in {type}")

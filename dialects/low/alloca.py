@@ -10,8 +10,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
 from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..buffer_size import is_strided
-from ..element_types import STORED_TYPES
+from ..buffer_size import is_strided, verify_element
 
 SHARED = StringAttr("shared")
 """The memory space of what all work-items of a work-group share."""
@@ -48,8 +47,7 @@ class AllocaOp(IRDLOperation):
 
     def verify_(self) -> None:
         type = self.type
-        if type.element_type not in STORED_TYPES:
-            raise VerifyException(f"{self.name}: {type} would hold {type.element_type}, which no buffer does")
+        verify_element(self.name, type)
         if len(type.get_shape()) != 1 or DYNAMIC_INDEX in type.get_shape() or is_strided(type):
             raise VerifyException(f"{self.name}: cannot allocate {type} (expected one static extent)")
         if not self.is_shared and not isinstance(type.memory_space, NoneAttr):

@@ -23,12 +23,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.element_types import NBYTES, element_type_of, lanes_of
 from ....dialects.graph.base import fastmath_of
-from .emitter import Emitter, Reciprocal
+from .emitter import Emitter, Reciprocal, branch_weights
 from .multiply_add import write_multiply_add
 from .types import float_text, splat
 
-_UNLIKELY = '!{!"branch_weights", i32 1, i32 1000}'
-"""The metadata of branches that are hardly ever taken."""
+_UNLIKELY = branch_weights(1, 1000)
+"""What branches end with that are hardly ever taken."""
 
 LEAST_NBYTES = 32
 """Narrower vectors are divided as fast."""
@@ -135,4 +135,4 @@ def _branch_if_any(emitter: Emitter, mask: str, masks: str, unlikely: str, likel
     bits = f"i{masks[1:].split(' ')[0]}"
     number = emitter.emit(f"bitcast {masks} {mask} to {bits}")
     any_lane = emitter.emit(f"icmp ne {bits} {number}, 0")
-    emitter.lines.append(f"  br i1 {any_lane}, label {unlikely}, label {likely}, !prof {_UNLIKELY}")
+    emitter.lines.append(f"  br i1 {any_lane}, label {unlikely}, label {likely}{_UNLIKELY}")

@@ -62,6 +62,12 @@ _GREATEST_WEIGHT = (1 << 31) - 1
 """What the weight of a branch can be."""
 
 
+def branch_weights(taken: int, other: int) -> str:
+    """Returns what a conditional branch ends with, to tell LLVM how often it goes one way and the other."""
+    taken, other = (min(max(weight, 1), _GREATEST_WEIGHT) for weight in (taken, other))
+    return f', !prof !{{!"branch_weights", i32 {taken}, i32 {other}}}'
+
+
 class Emitter:
     """
     Writes the body of one function.
@@ -309,10 +315,10 @@ class Emitter:
         for as long, and keeps what is used after a sum in registers that the sum needs.
         """
         n_repeats = (int(upper) - int(loop.lower)) // int(step) - 1
-        weights = f'!{{!"branch_weights", i32 {min(max(n_repeats, 1), _GREATEST_WEIGHT)}, i32 1}}'
+        weights = branch_weights(n_repeats, 1)
         following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
         condition = self.emit(f"icmp ne {loop.type} {following}, {upper}", "more")
-        self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}, !prof {weights}")
+        self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}{weights}")
         self._write_phis(loop, [following, *yielded])
         self.start(loop.exit)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl
 import pytest
 from tenon.backends.opencl.compile import OpenCLCompiler
-from tenon.backends.opencl.device import choose_devices, device_info, is_pocl
+from tenon.backends.opencl.device import device_info
 from tenon.backends.opencl.pocl_library import library_options
 
 FOR_MANY = "OpenCL 3.0 PoCL 3.0-rc2  Linux, Release, RELOC, LLVM 14.0.6, SLEEF, DISTRO, POCL_DEBUG"
@@ -46,15 +46,12 @@ def test_what_agrees_by_itself_gets_no_options(found: Any):
     assert library_options(found) == []
 
 
-def test_wide_vectors_come_back_from_functions_as_they_are():
-    found = next((device for device in choose_devices(None) if is_pocl(device)), None)
-    if found is None:
-        pytest.skip("there is no PoCL")
-    context = pyopencl.Context([found])
+def test_wide_vectors_come_back_from_functions_as_they_are(pocl_device: pyopencl.Device):
+    context = pyopencl.Context([pocl_device])
     text = """__kernel void rounded(__global const double16 *a, __global double16 *b, __global long16 *c) {
         b[0] = fma(rint(a[0]), a[0], fmin(a[0], 0.5)); c[0] = convert_long16_sat(a[0]);
     }"""
-    program: Any = OpenCLCompiler(context, found).compile(text, device_info(found)).native
+    program: Any = OpenCLCompiler(context, pocl_device).compile(text, device_info(pocl_device)).native
     a = np.arange(16) / 4 - 1
     b, c = np.zeros(16), np.zeros(16, np.int64)
     flags = pyopencl.mem_flags.COPY_HOST_PTR

@@ -7,7 +7,7 @@ from typing import Any
 import pyopencl
 import pytest
 from tenon.backends.opencl.compile import OpenCLCompiler
-from tenon.backends.opencl.device import choose_devices, device_info, is_pocl
+from tenon.backends.opencl.device import device_info
 from tenon.backends.opencl.pocl_processor import name_processor
 
 FOR_MANY = "OpenCL 3.0 PoCL 3.0-rc2  Linux, Release, RELOC, LLVM 14.0.6, SLEEF, DISTRO, POCL_DEBUG"
@@ -99,12 +99,9 @@ def test_memory_that_cannot_be_read_is_left_alone(monkeypatch: pytest.MonkeyPatc
     assert record.processor == b"generic"
 
 
-def test_pocl_builds_on_the_processor_that_is_there():
-    found = next((device for device in choose_devices(None) if is_pocl(device)), None)
-    if found is None:
-        pytest.skip("there is no PoCL")
-    compiler = OpenCLCompiler(pyopencl.Context([found]), found)
+def test_pocl_builds_on_the_processor_that_is_there(pocl_device: pyopencl.Device):
+    compiler = OpenCLCompiler(pyopencl.Context([pocl_device]), pocl_device)
     text = "__kernel void twice(__global float *a) { a[0] = 2.0f * a[0]; }"
-    assert compiler.compile(text, device_info(found)).entry_points == ("twice",)
-    if "generic" not in found.version:
+    assert compiler.compile(text, device_info(pocl_device)).entry_points == ("twice",)
+    if "generic" not in pocl_device.version:
         assert compiler.processor is None
