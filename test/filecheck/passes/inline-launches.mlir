@@ -63,14 +63,21 @@ sched.program @f() : () -> (tensor<f32>, tensor<8xf32>) {
   sched.return %s, %0 after(%t1) : memref<f32>, memref<8xf32>
 }
 
-// Not kernels of many elements, loops that go on while a condition holds, nor what calls the host; an inner loop
-// may be a kernel all the same.
-// CHECK-LABEL: sched.kernel @g_loop_0(
+// Not kernels of many elements; a loop inside of one that goes on while a condition holds is a part of its kernel.
+// CHECK-LABEL: sched.kernel @g_loop_0_begin(%paused: memref<i8>) {
+// CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i8
+// CHECK-NEXT:    memref.store %[[ZERO]], %paused[] : memref<i8>
+// CHECK-LABEL: sched.kernel @g_loop_0(%paused: memref<i8>, %more: memref<i8>, %s: memref<f32>, %s_1: memref<f32>) {
+// CHECK:         scf.while
+// CHECK:           scf.for %j =
 // CHECK-LABEL: sched.program @g
 // CHECK:         sched.for %i = 10 after() {
 // CHECK-NEXT:      sched.launch @wide
-// CHECK:         sched.while %more after() {
-// CHECK:           sched.launch @g_loop_0(%s_1, %s, %more)
+// CHECK:         %[[BEGIN:.*]] = sched.launch @g_loop_0_begin(%paused) after()
+// CHECK-NEXT:    sched.while %paused after(%[[BEGIN]]) {
+// CHECK-NEXT:      sched.launch @g_loop_0(%paused, %more, %s_1, %s)
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    }
 sched.kernel @wide(%x: memref<2000xf32>) {
   %zero = arith.constant 0.0 : f32
   sched.axis %i = 2000 {
@@ -99,25 +106,37 @@ sched.program @g() : () -> (tensor<2000xf32>, tensor<f32>) {
   sched.return %x, %s_1 after(%t, %t2) : memref<2000xf32>, memref<f32>
 }
 
-// A loop that goes on while a condition holds launches many of its iterations at once; one whose condition is
-// made of what it stores does not.
-// CHECK-LABEL: sched.kernel @w_loop_0(%m: memref<i64>, %more: memref<i8>) {
-// CHECK:         scf.while (%done = %c0) : (index) -> index {
-// CHECK:           memref.load %more[]
-// CHECK:           arith.cmpi slt, %done,
-// CHECK:           scf.condition
-// CHECK:         } do {
+// A loop that goes on while a condition holds, whatever that is made of, does many iterations in one launch. It
+// begins with its condition where it is not paused, and is paused where that holds at the end.
+// CHECK-LABEL: sched.kernel @w_loop_0(%paused: memref<i8>, %m: memref<i64>, %more: memref<i8>) {
+// CHECK:         %[[P:.*]] = sched.alloc local : memref<i8>
+// CHECK:         %[[DONE:.*]] = sched.alloc local : memref<i64>
+// CHECK:         %[[NUMBER:.*]] = memref.load %[[P]][] : memref<i8>
+// CHECK-NEXT:    %[[RUNS:.*]] = arith.cmpi eq, %[[NUMBER]],
+// CHECK-NEXT:    scf.if %[[RUNS]] {
+// CHECK-NEXT:      memref.load %m[]
+// CHECK:           memref.store %{{.*}}, %more[]
+// CHECK:         scf.while (%goes_on = %{{.*}}) : (i1) -> i1 {
+// CHECK-NEXT:      scf.condition(%goes_on) %goes_on : i1
+// CHECK-NEXT:    } do {
 // CHECK:           memref.store %{{.*}}, %m[]
 // CHECK:           memref.store %{{.*}}, %more[]
+// CHECK:           memref.load %more[]
+// CHECK:           memref.load %[[DONE]][]
+// CHECK:           scf.yield
+// CHECK:         memref.load %more[]
+// CHECK:         scf.if %{{.*}} {
+// CHECK-NEXT:      memref.store %{{.*}}, %[[P]][] : memref<i8>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[LAST:.*]] = memref.load %[[P]][] : memref<i8>
+// CHECK-NEXT:    memref.store %[[LAST]], %paused[] : memref<i8>
 // CHECK-LABEL: sched.program @w
-// CHECK:         sched.while %more after(%t) {
-// CHECK-NEXT:      %{{.*}} = sched.launch @is_more(%m, %more)
-// CHECK-NEXT:    } do {
-// CHECK-NEXT:      %{{.*}} = sched.launch @w_loop_0(%m, %more) after()
-// CHECK:         sched.while %more after(%t1) {
-// CHECK-NEXT:      %{{.*}} = sched.launch @count(%m, %more)
-// CHECK-NEXT:    } do {
-// CHECK-NEXT:      %{{.*}} = sched.launch @increase(%m)
+// CHECK:         sched.launch @w_loop_0_begin(%paused_1) after(%t)
+// CHECK-NEXT:    sched.while %paused_1
+// CHECK-NEXT:      sched.launch @w_loop_0(%paused_1, %m, %more) after()
+// CHECK:         sched.launch @w_loop_1_begin(%paused)
+// CHECK-NEXT:    sched.while %paused
+// CHECK-NEXT:      sched.launch @w_loop_1(%paused, %m, %more) after()
 sched.kernel @is_more(%m: memref<i64>, %more: memref<i8>) {
   %limit = arith.constant 1000 : i64
   %a = memref.load %m[] : memref<i64>
@@ -192,4 +211,51 @@ sched.program @c() : () -> (tensor<8xi64>, tensor<8xf32>) {
     %t2 = sched.launch @sometimes(%n, %element) after(%t1) : memref<i64>, memref<f32>
   }
   sched.return %0, %v after(%t) : memref<8xi64>, memref<8xf32>
+}
+
+// A counted loop goes on with the iteration in which it paused; what stands before and after a loop that pauses
+// runs where the kernel is not paused, which is in the branch where it was, whatever the condition is by now.
+// CHECK-LABEL: sched.kernel @n_loop_0(%paused: memref<i8>, %at: memref<i64>, %v: memref<8xi64>, %c: memref<i8>,
+// CHECK:         %[[AT:.*]] = memref.load %at[] : memref<i64>
+// CHECK-NEXT:    %[[FIRST:.*]] = low.select %{{.*}}, %{{.*}}, %[[AT]] : i64
+// CHECK-NEXT:    %[[BEGIN:.*]] = arith.index_cast %[[FIRST]] : i64 to index
+// CHECK:         scf.while (%i = %[[BEGIN]], %goes_on = %{{.*}}) : (index, i1) -> (index, i1) {
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        memref.store %{{.*}}, %v[%
+// CHECK:           %[[HOLDS:.*]] = arith.cmpi ne
+// CHECK-NEXT:      memref.load %p[]
+// CHECK-NEXT:      %[[RUNS:.*]] = arith.cmpi eq
+// CHECK-NEXT:      %[[TAKEN:.*]] = arith.andi %[[HOLDS]], %[[RUNS]] : i1
+// CHECK-NEXT:      memref.load %p[]
+// CHECK-NEXT:      %[[HERE:.*]] = arith.cmpi eq
+// CHECK-NEXT:      %[[ENTERED:.*]] = arith.ori %[[TAKEN]], %[[HERE]] : i1
+// CHECK-NEXT:      scf.if %[[ENTERED]] {
+// CHECK:             scf.while
+// CHECK:           memref.store %{{.*}}, %at[] : memref<i64>
+// CHECK-LABEL: sched.program @n
+// CHECK:         sched.while %paused after(%{{.*}}) {
+// CHECK-NEXT:      sched.launch @n_loop_0(%paused, %at, %v, %c, %m, %more)
+sched.kernel @clear(%y: memref<i64>) {
+  %zero = arith.constant 0 : i64
+  memref.store %zero, %y[] : memref<i64>
+}
+sched.program @n() : () -> (tensor<8xi64>, tensor<i64>) {
+  %v = sched.buffer global result : memref<8xi64>
+  %m = sched.buffer global result : memref<i64>
+  %c = sched.buffer global temporary : memref<i8>
+  %more = sched.buffer global temporary : memref<i8>
+  %t = sched.launch @is_more(%m, %c) after() : memref<i64>, memref<i8>
+  %t1 = sched.for %i = 8 after(%t) {
+    %element = sched.row %v[%i] : memref<8xi64>
+    %t2 = sched.launch @clear(%element) after() : memref<i64>
+    %t3 = sched.if %c after(%t2) {
+      %t4 = sched.while %more after() {
+        %t5 = sched.launch @is_more(%m, %more) after() : memref<i64>, memref<i8>
+      } do {
+        %t6 = sched.launch @increase(%m) after() : memref<i64>
+      }
+    } else {
+    }
+  }
+  sched.return %v, %m after(%t1) : memref<8xi64>, memref<i64>
 }

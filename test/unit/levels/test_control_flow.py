@@ -12,7 +12,7 @@ from tenon.dialects import context
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pipeline
-from tenon.passes.sched.mapping import inline_launches
+from tenon.passes.sched.mapping import loop_cost
 from tenon.semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]
@@ -436,7 +436,7 @@ def check(found: Any, expected: list[Array], name: str) -> None:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of small kernels as one kernel, and as items of the program."""
     if not request.param:
-        monkeypatch.setattr(inline_launches, "MOST_ELEMENTS", 0)
+        monkeypatch.setattr(loop_cost, "MOST_ELEMENTS", 0)
 
 
 @pytest.mark.usefixtures("way")

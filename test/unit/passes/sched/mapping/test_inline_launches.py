@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
-from tenon.passes.sched.mapping import inline_launches
+from tenon.passes.sched.mapping import inline_launches, loop_cost
 
 
 def recurrence(v: Any) -> Any:
@@ -75,7 +75,7 @@ def test_inlined_launches_give_the_same_bits(
     assert "_loop_0" in str(inlined.stages["sched"]) and "sched.for" not in str(inlined.stages["sched"])
     found = inlined(v)
     interpreted = tenon.compile(str(inlined.stages["sched"]), backend="reference")(v)
-    monkeypatch.setattr(inline_launches, "MOST_ELEMENTS", 0)
+    monkeypatch.setattr(loop_cost, "MOST_ELEMENTS", 0)
     apart = tenon.compile(lowered.module, backend=backend)
     assert "sched.for" in str(apart.stages["sched"])
     for results in (apart(v), interpreted):
@@ -91,7 +91,7 @@ def test_what_takes_long_can_be_interrupted(monkeypatch: pytest.MonkeyPatch):
     v = np.zeros(100, "f4")
     text = tenon.jit(crc).lower(v).text("sched")
     assert "sched.for" not in text
-    monkeypatch.setattr(inline_launches, "MOST_STEPS", 500)
+    monkeypatch.setattr(loop_cost, "MOST_STEPS", 500)
     with tenon.compile(tenon.jit(crc).lower(v).module) as apart:
         # The inner loop, of eight steps, is a kernel; the one around it is none.
         text = str(apart.stages["sched"])
@@ -99,7 +99,7 @@ def test_what_takes_long_can_be_interrupted(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_loop_of_many_ops_is_left_alone(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(inline_launches, "MOST_OPS", 3)
+    monkeypatch.setattr(loop_cost, "MOST_OPS", 3)
     with tenon.compile(tenon.jit(recurrence).lower(np.zeros(9, "f4")).module) as apart:
         assert "sched.for" in str(apart.stages["sched"])
 
@@ -108,11 +108,11 @@ def collatz(v: Any) -> Any:
     """Counts the steps from each number to 1; the steps of each are another number."""
     start = tnp.abs(v * 1000).astype(np.int64) + 1
 
-    def steps(i: Any, counts: Any) -> Any:
-        def following(state: Any) -> Any:
-            n, count = state
-            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+    def following(state: Any) -> Any:
+        n, count = state
+        return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
 
+    def steps(i: Any, counts: Any) -> Any:
         return counts.at[i].set(
             tenon.while_loop(lambda state: state[0] > 1, following, (start[i], np.int64(0)))[1]
         )
@@ -120,24 +120,108 @@ def collatz(v: Any) -> Any:
     return tenon.fori_loop(0, v.shape[0], steps, tnp.zeros(v.shape, dtype=np.int64))
 
 
-@pytest.mark.parametrize("most_steps", [1, 40, inline_launches.MOST_STEPS])
+def compressed_rows(v: Any) -> Any:
+    """A matrix in compressed rows, some of them empty, times a vector; and then the other way around."""
+    n = v.shape[0]
+    lengths = tnp.abs(v * 3).astype(np.int64)
+    starts = tnp.concatenate([tnp.zeros(1, dtype=np.int64), tnp.cumsum(lengths)])
+
+    def row(i: Any, y: Any) -> Any:
+        def add(p: Any, total: Any) -> Any:
+            return total * 0.5 + v[p * 7 % n] * v[p % n]
+
+        forth = tenon.fori_loop(starts[i], starts[i + 1], add, np.float32(0))
+        back = tenon.fori_loop(starts[n - 1 - i], starts[n - i], add, y[i])
+        return y.at[i].set(forth - back)
+
+    return tenon.fori_loop(0, n, row, v)
+
+
+def branches_with_loops(v: Any) -> Any:
+    """Loops in both branches, one of which changes what the condition is made of, in two counted loops."""
+
+    def halve(s: Any) -> Any:
+        return tenon.while_loop(lambda t: t > 0.01, lambda t: t * 0.5 - 0.001, s)
+
+    def double(s: Any) -> Any:
+        return tenon.while_loop(lambda t: t < 3, lambda t: tnp.abs(t) * 1.5 + 0.1, s)
+
+    def inner(j: Any, s: Any) -> Any:
+        return tenon.cond(s > 1, halve, double, s + v[j] * 0.25)
+
+    def outer(i: Any, carried: Any) -> Any:
+        y, s = carried
+        s = tenon.fori_loop(0, 3, inner, s + v[i])
+        return y.at[i].set(s), s
+
+    return tenon.fori_loop(0, v.shape[0], outer, (v, np.float32(0.5)))
+
+
+def loops_in_loops(v: Any) -> Any:
+    """Of each number: while it is large, it is divided until it is small, and grows."""
+
+    def grow(state: Any) -> Any:
+        s, count = state
+        s = tenon.while_loop(lambda t: t > 1, lambda t: t / 3, s)
+        return s + count.astype(np.float32) * 0.3, count + 1
+
+    def each(carried: Any, x: Any) -> Any:
+        s, count = tenon.while_loop(lambda state: state[1] < 9, grow, (carried + x, np.int64(0)))
+        return s, tnp.stack([s, count.astype(np.float32)])
+
+    return tenon.scan(each, np.float32(1), v, reverse=True)
+
+
+@pytest.mark.parametrize("more_steps", [0, 7, 100, loop_cost.MOST_STEPS])
 @pytest.mark.parametrize("backend", ["llvm", "opencl"])
-def test_loops_with_conditions(backend: str, most_steps: int, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("program", "least_steps"),
+    [(collatz, 180), (compressed_rows, 390), (branches_with_loops, 900), (loops_in_loops, 360)],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_loops_with_conditions(
+    program: Callable[[Any], Any],
+    least_steps: int,
+    backend: str,
+    more_steps: int,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """`least_steps` are those of one iteration of each loop; a kernel pauses after so many, or more."""
     v = np.random.default_rng(0).standard_normal(30).astype("f4")
-    monkeypatch.setattr(inline_launches, "MOST_STEPS", most_steps)
-    lowered = tenon.jit(collatz).lower(v)
-    with tenon.compile(lowered.module, backend=backend) as inlined:
-        text = str(inlined.stages["sched"])
-        assert ("scf.while" in text) is (most_steps > 1) and "sched.while" in text
-        found = np.asarray(inlined(v))
-        interpreted = np.asarray(tenon.compile(text, backend="reference")(v))
-    expected = []
-    for n in (np.abs(v * 1000).astype(np.int64) + 1).tolist():
-        count = 0
-        while n > 1:
-            n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
-        expected.append(count)
-    assert found.tolist() == interpreted.tolist() == expected
+    lowered = tenon.jit(program).lower(v)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop_cost, "MOST_ELEMENTS", 0)
+        with tenon.compile(lowered.module, backend=backend) as apart:
+            text = str(apart.stages["sched"])
+            assert "scf.while" not in text and "sched.for" in text
+            expected = [result.tobytes() for result in leaves(apart(v))]
+    with monkeypatch.context() as patch:
+        patch.setattr(loop_cost, "MOST_STEPS", least_steps + more_steps)
+        with tenon.compile(lowered.module, backend=backend) as inlined:
+            text = str(inlined.stages["sched"])
+            assert "scf.while" in text and "sched.for" not in text and "sched.while %paused" in text
+            assert [result.tobytes() for result in leaves(inlined(v))] == expected
+            # What an earlier run left in the buffers does not count.
+            assert [result.tobytes() for result in leaves(inlined(v))] == expected
+        with tenon.compile(text, backend="reference") as interpreted:
+            assert [result.tobytes() for result in leaves(interpreted(v))] == expected
+
+
+def test_a_loop_whose_iterations_take_long_once_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    lowered = tenon.jit(collatz).lower(np.zeros(30, "f4"))
+    monkeypatch.setattr(loop_cost, "MOST_STEPS", 179)
+    with tenon.compile(lowered.module) as apart:
+        # The inner loop is a kernel; the one around it is none.
+        text = str(apart.stages["sched"])
+        assert "sched.for" in text and "sched.while %paused" in text and "scf.while" in text
+
+
+def test_a_loop_with_many_others_inside_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    lowered = tenon.jit(compressed_rows).lower(np.ones(30, "f4"))
+    monkeypatch.setattr(inline_launches, "MOST_PAUSES", 1)
+    with tenon.compile(lowered.module) as apart:
+        text = str(apart.stages["sched"])
+        assert "sched.for" in text and text.count("sched.while %paused") == 2
 
 
 @pytest.mark.parametrize("backend", ["llvm", "reference"])

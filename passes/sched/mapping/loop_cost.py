@@ -1,0 +1,112 @@
+"""What a loop over launches of small kernels does, and whether it can be one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Block, Operation
+
+from ....dialects import sched
+from ....dialects.buffer_size import extents_of
+from ...indices.analysis import Loop
+
+# `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
+
+MOST_ELEMENTS = 128
+"""The most elements, and steps of reductions, that a kernel computes which is inlined."""
+
+MOST_STEPS = 1 << 26
+"""The most of them in all iterations: about a tenth of a second, in which nothing interrupts a kernel."""
+
+MOST_OPS = 512
+"""The most ops of what is inlined into one kernel."""
+
+Kernels = Mapping[str, sched.KernelOp]
+
+
+@dataclass(slots=True)
+class LoopCost:
+    """
+    What items do: elements that are computed, and steps of reductions, in all iterations; ops of the code. Of
+    a loop that goes on while a condition holds, one iteration counts.
+    """
+
+    steps: int = 0
+    ops: int = 0
+
+    def add(self, other: LoopCost, times: int = 1) -> None:
+        self.steps += other.steps * times
+        self.ops += other.ops
+
+
+def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
+    """Returns what an item does, None where it cannot be a part of a kernel."""
+    match item:
+        case sched.RowOp() | sched.SyncOp():
+            return LoopCost()
+        case sched.LaunchOp():
+            kernel = kernels.get(item.kernel.root_reference.data)
+            return None if kernel is None else _kernel_cost(kernel)
+        case sched.TransferOp():
+            extents = extents_of(item.source.type)
+            numbers = [extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX]
+            if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
+                return None
+            return LoopCost(prod(numbers), 2)
+        case sched.ForOp():
+            times = item.trip_count
+            return _cost_of_blocks(item, kernels, times) if isinstance(times, int) else None
+        case sched.IfOp():
+            return _cost_of_blocks(item, kernels)
+        case sched.WhileOp():
+            # What makes the condition runs through at once.
+            is_left_there = any(isinstance(op, sched.WhileOp) for op in item.before.walk())
+            return None if is_left_there else _cost_of_blocks(item, kernels)
+        case _:
+            return None
+
+
+def _cost_of_blocks(item: sched.ControlItem, kernels: Kernels, times: int = 1) -> LoopCost | None:
+    cost = LoopCost()
+    for block in item.blocks:
+        for op in block.ops:
+            inner = cost_of(op, kernels)
+            if inner is None:
+                return None
+            cost.add(inner, times)
+    return cost
+
+
+def _kernel_cost(kernel: sched.KernelOp) -> LoopCost | None:
+    if kernel.sizes:
+        return None
+    ops = list(kernel.walk())
+    if any(isinstance(op, Loop) and op.mapping.words() for op in ops):
+        return None
+    if any(isinstance(op, scf.WhileOp | sched.AllocOp) for op in ops):
+        return None
+    buffers = [argument for argument in kernel.body.block.args if isinstance(argument.type, MemRefType)]
+    for buffer in buffers:
+        if any(not isinstance(use.operation, memref.LoadOp | memref.StoreOp) for use in buffer.uses):
+            return None
+    elements = _steps(kernel.body.block)
+    return None if elements > MOST_ELEMENTS else LoopCost(elements, len(ops))
+
+
+def _steps(block: Block) -> int:
+    """Returns how many innermost iterations a block runs, at most; many where that is not known."""
+    total = 1
+    for op in block.ops:
+        times = 1
+        if isinstance(op, Loop):
+            if not isinstance(op.extent, int):
+                return MOST_ELEMENTS + 1
+            times = op.extent
+        elif isinstance(op, scf.ForOp):
+            return MOST_ELEMENTS + 1
+        total += sum(times * _steps(inner) for region in op.regions for inner in region.blocks)
+    return total
