@@ -54,6 +54,7 @@ from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from .sched.mapping.fuse_loops import FuseLoopsPass
 from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
+from .sched.mapping.inline_elements import InlineElementsPass
 from .sched.mapping.inline_launches import InlineLaunchesPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.merge_launches import MergeLaunchesPass
@@ -186,6 +187,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         # Before all that schedules kernels: what is inlined gets no schedule of its own. On GPUs, a single
         # work-item would do it all.
         *((InlineLaunchesPass(),) if target.groups is None else ()),
+        # After inline-launches, whose kernels are more than a loop over elements; before all that schedules
+        # kernels. On GPUs, a single work-item would compute them all.
+        *((InlineElementsPass(),) if target.groups is None else ()),
         # Before map-axes, which maps the loops that there are.
         FuseLoopsPass(),
         # After fuse-loops, which fuses loops that are masked alike or not at all; before fuse-producers and

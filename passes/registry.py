@@ -79,6 +79,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "deduplicate-kernels",
         "fuse-loops",
         "fuse-producers",
+        "inline-elements",
         "inline-launches",
         "map-axes",
         "merge-launches",

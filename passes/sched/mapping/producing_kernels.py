@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import low, sched
 from ....dialects.buffer_size import extents_of
+from ....dialects.modules.hazards import base_of
 from ....dialects.modules.kernel_access import KernelAccess
 from ....dialects.sched import MappingAttr, Role
 from ...indices.nests import nest_of
@@ -20,6 +21,9 @@ _SERIAL = MappingAttr.get()
 
 _QUICK_OPS = (
     arith.ConstantOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
     arith.CmpiOp,
     arith.AndIOp,
     arith.OrIOp,
@@ -166,7 +170,7 @@ def producer_of(
             touched = []
         else:
             return None
-        if any(value is each for value in touched for each in inputs):
+        if any(base_of(value) is each for value in touched for each in inputs):
             return None
         if item is launch:
             return found
@@ -194,9 +198,10 @@ def add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) ->
 
 def launch_without(
     launch: sched.LaunchOp, producer: sched.LaunchOp, kernel: str, number: int, code: ElementCode
-) -> None:
+) -> sched.LaunchOp:
     """
-    Puts a launch of `kernel` in the place of two: it takes the inputs of `code` from argument `number` on.
+    Puts a launch of `kernel` in the place of two, and returns it: it takes the inputs of `code` from argument
+    `number` on.
     """
     buffer = launch.arguments[number]
     numbers = [argument.index for argument in code.inputs]
@@ -215,3 +220,4 @@ def launch_without(
         assert isinstance(op, Operation), "a temporary is an op's"
         op.detach()
         op.erase()
+    return new
