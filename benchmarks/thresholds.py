@@ -199,6 +199,16 @@ _ALL_SUMS = (
 )
 
 
+def _added_up(x: Any) -> Any:
+    """A sum for each of 1000 bins: of elements from a few quick ops, and of others from 50."""
+    bins = (tnp.abs(x) * 250).astype(np.int32)
+    polynomial = x
+    for _ in range(25):
+        polynomial = polynomial * x + 0.5
+    zeros = tnp.zeros((1000,), dtype=x.dtype)
+    return zeros.at[bins].add(x * x), zeros.at[bins].add(polynomial)
+
+
 def _loop_of_rows(x: Any) -> Any:
     """Each row from the one before: some kernels of as many elements as a row has."""
 
@@ -251,6 +261,7 @@ _SORTS = tuple(
     Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000, 1000000)
 )
 _SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
+_BINS = tuple(Program(f"{n} elements in 1000 bins", _added_up, ((n,),)) for n in (8192, 400_000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 _PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
@@ -273,7 +284,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.digit_sort", "BLOCK", (16, 64), (), _SORTS),
     Threshold("sched.planning.own.few_values", "LEAST_EXTENT", (1 << 14, 1 << 30), (), _SORTS),
     Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
-    Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
+    Threshold("sched.mapping.inlining.loop_cost", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
+    Threshold("sched.mapping.inlining.inline_elements", "MOST_OPS", (0, 1 << 30), (), _BINS),
     Threshold("sched.mapping.merge_launches", "MOST_BUFFERS", (0, 12), (), (*_MERGED, *_STORED)),
     Threshold("sched.mapping.map_axes", "STORED_NBYTES", (64, 256), (), (*_MERGED, *_STORED)),
     Threshold("sched.mapping.map_axes", "MANY_VECTORS", (1, 1 << 30), (), (*_MERGED, *_STORED)),
@@ -392,14 +404,15 @@ BY_DESIGN: Mapping[str, str] = {
     "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
     "unrolled_results.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
-    "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
+    "loop_cost.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
     "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
     "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
     "merge_launches.MOST_OPS": "how much is compiled as one loop: LLVM takes more than linear time",
     "merge_launches.WORTH": "launches that share one of six arrays took 0.88 to 1.1 of the time as one",
-    "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
+    "loop_kernel.MOST_PAUSES": "their numbers are signed bytes",
+    "loop_cost.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }
 """The other numbers, and why they are what they are."""
 

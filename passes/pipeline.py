@@ -54,8 +54,8 @@ from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from .sched.mapping.fuse_loops import FuseLoopsPass
 from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
-from .sched.mapping.inline_elements import InlineElementsPass
-from .sched.mapping.inline_launches import InlineLaunchesPass
+from .sched.mapping.inlining.inline_elements import InlineElementsPass
+from .sched.mapping.inlining.inline_launches import InlineLaunchesPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.merge_launches import MergeLaunchesPass
 from .sched.mapping.narrow_loops import NarrowLoopsPass

@@ -79,8 +79,6 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "deduplicate-kernels",
         "fuse-loops",
         "fuse-producers",
-        "inline-elements",
-        "inline-launches",
         "map-axes",
         "merge-launches",
         "narrow-loops",
@@ -93,6 +91,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "sched.mapping.contractions": ("tile-contractions",),
     "sched.mapping.gpu": ("map-work-groups",),
+    "sched.mapping.inlining": ("inline-elements", "inline-launches"),
     "sched.host": (
         "analyze-schedule",
         "schedule-collectives",

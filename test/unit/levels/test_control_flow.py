@@ -12,7 +12,7 @@ from tenon.dialects import context
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pipeline
-from tenon.passes.sched.mapping import loop_cost
+from tenon.passes.sched.mapping.inlining import loop_cost
 from tenon.semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
-from tenon.passes.sched.mapping import inline_launches, loop_cost
+from tenon.passes.sched.mapping.inlining import inline_launches, loop_cost
 
 
 def recurrence(v: Any) -> Any:

@@ -10,9 +10,9 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, Operation
 
-from ....dialects import sched
-from ....dialects.buffer_size import extents_of
-from ...indices.analysis import Loop
+from .....dialects import sched
+from .....dialects.buffer_size import extents_of
+from ....indices.analysis import Loop
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 

@@ -38,17 +38,17 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from ....dialects import sched
-from ....dialects.buffer_size import extents_of
-from ....dialects.low.constant_integer import constant_integer
-from ....dialects.memory_modes import ModeKind
-from ....dialects.modules.hazards import item_blocks, items_in
-from ....dialects.modules.kernel_access import access_of, accesses_of
-from ....dialects.sched import OriginAttr
-from ...rewriting.kernel_names import KernelNames
-from ..steps.loop_nests.code import writer_before
-from .handovers import kernel_name
-from .producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
+from .....dialects import sched
+from .....dialects.buffer_size import extents_of
+from .....dialects.low.constant_integer import constant_integer
+from .....dialects.memory_modes import ModeKind
+from .....dialects.modules.hazards import item_blocks, items_in
+from .....dialects.modules.kernel_access import access_of, accesses_of
+from .....dialects.sched import OriginAttr
+from ....rewriting.kernel_names import KernelNames
+from ...steps.loop_nests.code import writer_before
+from ..handovers import kernel_name
+from ..producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
 
 MOST_OPS = 24
 """The most ops of what is computed in a loop: about what is done while an update waits for the one before."""

@@ -43,9 +43,9 @@ from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, i
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ....dialects import sched
-from ...rewriting.kernel_names import KernelNames
-from ..planning.code import KernelCode
+from .....dialects import sched
+from ....rewriting.kernel_names import KernelNames
+from ...planning.code import KernelCode
 from . import loop_cost
 from .loop_cost import Kernels, cost_of
 from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel, pausing_loops

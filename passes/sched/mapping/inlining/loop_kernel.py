@@ -28,10 +28,10 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType, StringAttr, i8, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import sched
-from ....dialects.buffer_size import extents_of
-from ...scalar.ops import select
-from ..planning.code import KernelCode
+from .....dialects import sched
+from .....dialects.buffer_size import extents_of
+from ....scalar.ops import select
+from ...planning.code import KernelCode
 from .loop_cost import Kernels, cost_of
 
 PAUSED = MemRefType(i8, [])
