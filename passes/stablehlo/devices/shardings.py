@@ -35,12 +35,15 @@ def drop_void_annotations(module: ModuleOp) -> None:
 
 
 def write_grid(module: ModuleOp, devices: DeviceGrid | None) -> None:
-    """Replaces the meshes of a module by the grid that they are, if there is more than one device."""
+    """
+    Replaces the meshes of a module by the grid that they are, its first op, if there is more than one device.
+    """
     meshes = [op for op in module.ops if isinstance(op, sdy.MeshOp)]
-    if devices is not None and devices.size > 1:
+    first = module.body.block.first_op
+    if first is not None and devices is not None and devices.size > 1:
         grid = devices.mesh.op()
         grid.location = meshes[0].location
-        module.body.block.insert_op_before(grid, meshes[0])
+        module.body.block.insert_op_before(grid, first)
     for op in meshes:
         op.detach()
         op.erase()
