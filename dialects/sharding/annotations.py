@@ -86,11 +86,13 @@ def _dictionaries(attributes: Attribute | None, count: int) -> list[dict[str, At
 
 
 def set_shardings(
-    function: func.FuncOp, arguments: Sequence[Sharding], results: Sequence[Sharding] | None = None
+    function: func.FuncOp,
+    arguments: Sequence[Sharding | None],
+    results: Sequence[Sharding | None] | None = None,
 ) -> None:
     """
     Writes down how the arguments of a function are split, and its results where that is given; their other
-    attributes stay.
+    attributes stay, and all of them where it is None.
     """
     for name, shardings in (("arg_attrs", arguments), ("res_attrs", results)):
         if shardings is None:
@@ -98,7 +100,7 @@ def set_shardings(
         written = _dictionaries(function.properties.get(name), len(shardings))
         function.properties[name] = ArrayAttr(
             [
-                DictionaryAttr(each | {ARGUMENT_SHARDING: sharding.attribute})
+                DictionaryAttr(each | ({} if sharding is None else {ARGUMENT_SHARDING: sharding.attribute}))
                 for each, sharding in zip(written, shardings, strict=True)
             ]
         )

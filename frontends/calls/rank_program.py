@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...dialects.sharding import Mesh as Grid
+from ...dialects.sharding import argument_shardings
 from ...errors import TenonError
 from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
 from ..arrays.concrete import ConcreteArray
@@ -13,7 +15,7 @@ from ..sharding.mesh import Mesh
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import Sharding, sharding_of
 from ..tracing.source_lines import with_excerpt
-from ..tracing.trace import Trace, TracedArray
+from ..tracing.trace import Trace
 from .compiled_trace import CompiledTrace
 
 
@@ -26,8 +28,10 @@ class RankPrograms:
 
     mesh: Mesh
     programs: tuple[CompiledTrace, ...]
+    argument_shardings: tuple[Sharding, ...]
+    """How the arguments lie on the mesh, captured arrays among them."""
     shardings: tuple[Sharding, ...]
-    """How the results lie on the mesh."""
+    """How the results lie on it."""
     wholes: tuple[Aval, ...]
 
     def run(
@@ -58,10 +62,10 @@ class RankPrograms:
 
 
 def compiled_for_ranks(
-    trace: Trace, results: Sequence[TracedArray], allow_gather: bool, **options: Any
+    trace: Trace, wholes: Sequence[Aval], allow_gather: bool, **options: Any
 ) -> RankPrograms:
     """
-    Returns the programs of the ranks that are here.
+    Returns the programs of the ranks that are here, of a trace with results of the types `wholes`.
 
     Raises:
         TenonError: an op cannot be partitioned, or not be compiled; or the options say another device than
@@ -71,28 +75,29 @@ def compiled_for_ranks(
     if mesh.group is None:
         programs = [_compiled(trace, mesh, mesh.rank, allow_gather, **options, world=mesh.world)]
     else:
-        _check_options(mesh, **options)
+        _check_options(trace.name, mesh, **options)
         programs = [
             _compiled(
                 trace, mesh, rank, allow_gather, **{**options, "backend": device.backend, "world": world}
             )
             for rank, (device, world) in enumerate(zip(mesh.devices, mesh.group.worlds, strict=True))
         ]
-    wholes = tuple(result.aval for result in results)
-    return RankPrograms(mesh, tuple(program for program, _ in programs), programs[0][1], wholes)
+    _, arguments, results = programs[0]
+    return RankPrograms(mesh, tuple(each[0] for each in programs), arguments, results, tuple(wholes))
 
 
-def _check_options(mesh: Mesh, backend: Any, target: str | None, **_: Any) -> None:
+def _check_options(name: str, mesh: Mesh, backend: Any, target: str | None, **_: Any) -> None:
     """Raises TenonError where something else than the devices of a mesh is asked for."""
     own = mesh.devices[0].backend.name
     for what, given, usual in (("backend", backend, ("llvm", own)), ("target", target, (None,))):
         if given not in usual:
-            raise TenonError(f"jit: {what}={given!r} is given, and the mesh is of devices of {own}")
+            raise TenonError(f"{name}: {what}={given!r} is given, and the mesh is of devices of {own}")
 
 
 def _compiled(
     trace: Trace, mesh: Mesh, rank: int, allow_gather: bool, **options: Any
-) -> tuple[CompiledTrace, tuple[Sharding, ...]]:
+) -> tuple[CompiledTrace, tuple[Sharding, ...], tuple[Sharding, ...]]:
+    """Returns the program of a rank, and how its arguments and its results lie on the mesh."""
     # Late: most programs are of one rank, and those that are kept need no passes.
     from ...compiler.partitioning import partition
 
@@ -103,7 +108,13 @@ def _compiled(
     outputs: list[Any] = list(own.function.function_type.outputs)
     avals = [aval_of(dtype_of_type(type), shape_of_type(type)) for type in outputs]
     program = CompiledTrace(trace, avals, own.module, **options)
-    return program, tuple(sharding_of(mesh, each) for each in own.result_shardings)
+    grid = Grid.of(own.module)
+    assert grid is not None, f"{trace.name}: a program of ranks without a grid"
+    arguments, results = (
+        tuple(sharding_of(mesh, each, grid) for each in splits)
+        for splits in (argument_shardings(own.function), own.result_shardings)
+    )
+    return program, arguments, results
 
 
 def _whole(aval: Aval, part: ConcreteArray) -> Aval:

@@ -41,11 +41,12 @@ class TracedCall:
         """
         program: CompiledTrace | None = None
         ranks: RankPrograms | None = None
+        avals = [result.aval for result in self.results]
         if self.trace.mesh is not None:
-            ranks = compiled_for_ranks(self.trace, self.results, allow_gather, **options)
+            ranks = compiled_for_ranks(self.trace, avals, allow_gather, **options)
             program = ranks.programs[0]
-        elif self.results or self.trace.has_effects:
-            program = CompiledTrace(self.trace, [result.aval for result in self.results], **options)
+        elif avals or self.trace.has_effects:
+            program = CompiledTrace(self.trace, avals, **options)
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
         return Version(program, self.structure, kept, tuple(guards), self.donated, ranks)
 

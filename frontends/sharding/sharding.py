@@ -70,10 +70,13 @@ def _box(grid: Grid, split: Split, shape: tuple[int, ...], rank: int) -> Box:
     return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
 
 
-def sharding_of(mesh: Mesh, split: Split | None) -> Sharding:
-    """Returns how an array lies on a mesh, of how programs say it; None is whole."""
-    axes_of_dims = () if split is None else split.split
-    return sharding(mesh, *[tuple(mesh.axis_names[axis] for axis in axes) for axes in axes_of_dims])
+def sharding_of(mesh: Mesh, split: Split | None, grid: Grid) -> Sharding:
+    """
+    Returns how an array lies on a mesh, of how a program says it whose grid has the same axes, but for those
+    of one rank; None is whole.
+    """
+    axes_of_dims = () if split is None else split.on(grid).split
+    return sharding(mesh, *[tuple(grid.axis_names[axis] for axis in axes) for axes in axes_of_dims])
 
 
 class PartitionSpec:

@@ -9,6 +9,8 @@ from types import MethodType
 from typing import Any
 
 from ...errors import CallError
+from ..sharding.mesh import Mesh
+from ..sharding.sharded_array import ShardedArray
 from .jax_export import JaxFunction, jax_module, jitted_function
 
 
@@ -19,14 +21,19 @@ class JaxCompiled:
     """
 
     def __init__(
-        self, function: Callable[..., Any], backend: str, numbers: Sequence[int], names: Sequence[str]
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        names: Sequence[str],
+        **options: Any,
     ) -> None:
+        """`options` are those of `JaxFunction`."""
         self._jax = jax_module()
-        self._function, self._backend = function, backend
+        self._function, self._options = function, options
         if numbers or names:
             self._numbers, self._names = _static_parameters(function, numbers, names)
-            options = {"static_argnums": self._numbers, "static_argnames": self._names}
-            self._jitted = self._jax.jit(function, **options)
+            static = {"static_argnums": self._numbers, "static_argnames": self._names}
+            self._jitted = self._jax.jit(function, **static)
         else:
             self._numbers, self._names = (), ()
             self._jitted = jitted_function(function)
@@ -36,8 +43,8 @@ class JaxCompiled:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """
-        Returns what the function gives, as jax arrays, in its containers. Where jax itself traces the call, a
-        derivative say, the function is traced as it was written.
+        Returns what the function gives, as jax arrays, on a mesh as sharded ones, in its containers. Where
+        jax itself traces the call, a derivative say, the function is traced as it was written.
 
         Raises:
             CallError: the function was jitted with static arguments, which are not known here.
@@ -50,6 +57,8 @@ class JaxCompiled:
         leaves, tree = jax.tree_util.tree_flatten((taken, taken_named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return self._function(*arguments, **named)
+        if any(isinstance(leaf, ShardedArray) for leaf in leaves):
+            arguments, named = jax.tree_util.tree_map(self._as_type, (arguments, named))
         # jax keeps what it traced, by all that it depends on: types, static values, settings of jax.
         traced = self._jitted.trace(*arguments, **named)
         program = self._programs.get(id(traced.jaxpr))
@@ -59,17 +68,22 @@ class JaxCompiled:
                     f"{self._function.__name__}: jax has static arguments for it that are not known here "
                     "(hint: jax_compile with static_argnums=, static_argnames= in place of jax.jit's)"
                 )
-            program = self._programs[id(traced.jaxpr)] = JaxFunction(traced, self._backend)
+            program = self._programs[id(traced.jaxpr)] = JaxFunction(traced, **self._options)
         results = program.results_of(leaves, self._as_jax)
         return jax.tree_util.tree_unflatten(program.out_tree, results)
 
     def function_for(self, *arguments: Any, **named: Any) -> JaxFunction:
         """Returns the program for arguments, static ones too, which may be `jax.ShapeDtypeStruct`s."""
-        return JaxFunction(self._jitted.trace(*arguments, **named), self._backend)
+        return JaxFunction(self._jitted.trace(*arguments, **named), **self._options)
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """Returns itself, or as a method of `owner`, which is its first argument, and static therefore."""
         return self if owner is None else MethodType(self, owner)
+
+    def _as_type(self, leaf: Any) -> Any:
+        """Returns for a sharded array what jax can trace, and all else as it is."""
+        is_sharded = isinstance(leaf, ShardedArray)
+        return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_sharded else leaf
 
     def _as_jax(self, array: Any) -> Any:
         """Returns an array as jax's: the same memory where jax takes it, else a copy."""
@@ -101,6 +115,8 @@ def jax_compile(
     backend: str = "llvm",
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    mesh: Mesh | None = None,
+    allow_gather: bool = False,
 ) -> Any:
     """
     Returns a function that jax traces and Tenon compiles and runs, for each structure and type of arguments
@@ -114,6 +130,9 @@ def jax_compile(
     `static_argnums` and `static_argnames` are those of `jax.jit`: arguments that are no arrays, for each
     value of which there is a program.
 
+    With `mesh` a function that jax spreads over devices is run by its ranks, or its devices, as `from_jax`
+    says: it gives sharded arrays, and takes such besides those of jax's. All ranks call it.
+
     Raises:
         MissingExtraError: jax is not installed.
     """
@@ -121,6 +140,6 @@ def jax_compile(
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
     def decorate(found: Callable[..., Any]) -> JaxCompiled:
-        return JaxCompiled(found, backend, numbers, names)
+        return JaxCompiled(found, numbers, names, backend=backend, mesh=mesh, allow_gather=allow_gather)
 
     return decorate if function is None else decorate(function)

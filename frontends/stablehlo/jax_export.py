@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from ...compiler.compile import Executable
-from ...errors import CallError, MissingExtraError
+from ...dialects.modules.entry import find_entry
+from ...errors import CallError, MissingExtraError, TenonError
 from ..calls.compiled_trace import compile_with_frozen
+from ..calls.mesh_program import MeshProgram
+from ..sharding.mesh import Mesh
+from ..sharding.sharded_array import ShardedArray
 from .jax_program import carrier_of, is_key, program_of
 
 
@@ -39,14 +43,22 @@ class JaxFunction:
     call it.
     """
 
-    def __init__(self, traced: Any, backend: str, target: str | None = None) -> None:
+    def __init__(
+        self,
+        traced: Any,
+        backend: str,
+        target: str | None = None,
+        mesh: Mesh | None = None,
+        allow_gather: bool = False,
+    ) -> None:
         self._jax = jax_module()
         self.__name__ = str(traced.fun_name)
         self._traced = traced
         self._options = {"backend": backend, "target": target}
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         """The containers of the arguments, without static ones, and of the result."""
-        program = program_of(self._jax, traced, self.__name__)
+        self._mesh_options: dict[str, Any] = {"mesh": mesh, "allow_gather": allow_gather}
+        program = program_of(self._jax, traced, self.__name__, is_spread=mesh is not None)
         self._kept, self._result_keys = program.kept, program.result_keys
         self._avals = tuple(traced.jaxpr.in_avals)
         self._results_as = [
@@ -56,20 +68,43 @@ class JaxFunction:
         ]
         """The dtypes of results that the program gives in others."""
         self.executable: Executable
-        """The compiled program: its arguments are the leaves that it reads, and then what does not change."""
-        self.executable, prepared = compile_with_frozen(program.module, program.weights, **self._options)
-        self.fixed_values = (*program.weights, *prepared)
+        """
+        The compiled program, on a mesh that of this rank or of the first device: its arguments are the leaves
+        that it reads, and then what does not change.
+        """
+        self.fixed_values: Sequence[Any]
         """What the program takes that does not change: weights, and what was made of them."""
+        self.on_mesh: MeshProgram | None = None
+        """The programs of all ranks, where a mesh is given."""
+        if mesh is None:
+            self.executable, prepared = compile_with_frozen(program.module, program.weights, **self._options)
+            self.fixed_values = (*program.weights, *prepared)
+        else:
+            self._check_results()
+            self.on_mesh = MeshProgram(
+                program.module,
+                find_entry(program.module, None),
+                mesh,
+                program.weights,
+                self.__name__,
+                allow_gather,
+                **self._options,
+            )
+            self.executable, self.fixed_values = self.on_mesh.executable, self.on_mesh.fixed_values
         self._is_single = len(self.executable.result_types) == 1
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """
         Returns what the function gives, as numpy arrays in the containers that it gives them in, and keys of
         random numbers as jax's. Arguments are arrays of numpy, of jax, or whatever else offers `__dlpack__`,
-        and numbers, in containers as they were when it was traced, without those that jax has for static.
+        and numbers, in containers as they were when it was traced, without those that jax has for static. On
+        a mesh results are sharded arrays, and arguments too, or arrays that all ranks have, of which each
+        takes its part.
 
         Raises:
             CallError: the arguments are in other containers, or of other shapes or dtypes.
+            TenonError: an argument is of another world or other devices than the mesh.
+            RankError: a rank has ended, or failed.
         """
         leaves, tree = self._jax.tree_util.tree_flatten((arguments, named))
         if tree != self.in_tree:
@@ -79,11 +114,18 @@ class JaxFunction:
     def compiled_for(self, backend: str, target: str | None) -> JaxFunction:
         """Returns the function for a backend and a processor, itself where it is for those."""
         is_own = self._options == {"backend": backend, "target": target}
-        return self if is_own else JaxFunction(self._traced, backend, target)
+        return self if is_own else JaxFunction(self._traced, backend, target, **self._mesh_options)
 
     def results_of(self, leaves: Sequence[Any], convert: Callable[[Any], Any] | None = None) -> list[Any]:
-        """Returns the leaves of the result for those of the arguments, made of numpy's by `convert`."""
+        """
+        Returns the leaves of the result for those of the arguments, made of numpy's by `convert`; on a mesh
+        they are sharded arrays.
+        """
         taken = [self._array(leaves[number], self._avals[number].dtype) for number in self._kept]
+        if self.on_mesh is not None:
+            # As an array of jax's that lies on several devices offers no DLPack.
+            own = [np.asarray(each) if isinstance(each, self._jax.Array) else each for each in taken]
+            return self.on_mesh.run(own)
         results = self.executable(*taken, *self.fixed_values)
         found = [results] if self._is_single else list(results)
         for number, dtype in self._results_as:
@@ -95,12 +137,23 @@ class JaxFunction:
             for each, generator in zip(found, self._result_keys, strict=True)
         ]
 
+    def _check_results(self) -> None:
+        """Raises TenonError where a result is of a dtype of jax's, which has no arrays of Tenon."""
+        for number, aval in enumerate(self._traced.jaxpr.out_avals):
+            if is_key(self._jax, aval) or carrier_of(aval.dtype) != aval.dtype:
+                raise TenonError(
+                    f"{self.__name__}: result {number} is of {aval.dtype}, of which there are no sharded "
+                    "arrays (hint: jax.random.key_data, or astype)"
+                )
+
     def _array(self, leaf: Any, dtype: Any) -> Any:
         """
         Returns an argument in the dtype that jax has for it: numbers have that of the traced argument,
         numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits;
-        integers of 2 and 4 bits are carried in those of 8.
+        integers of 2 and 4 bits are carried in those of 8. A sharded array is taken as it is.
         """
+        if isinstance(leaf, ShardedArray):
+            return leaf
         found = getattr(leaf, "dtype", None)
         if isinstance(leaf, bool | int | float):
             return np.asarray(leaf, dtype)
@@ -114,7 +167,13 @@ class JaxFunction:
 
 
 def from_jax(
-    function: Callable[..., Any], /, *examples: Any, backend: str = "llvm", **named: Any
+    function: Callable[..., Any],
+    /,
+    *examples: Any,
+    backend: str = "llvm",
+    mesh: Mesh | None = None,
+    allow_gather: bool = False,
+    **named: Any,
 ) -> JaxFunction:
     """
     Traces a function with jax and compiles it: docs/stablehlo.md.
@@ -127,9 +186,19 @@ def from_jax(
     `jax.export.symbolic_shape`: these are named dims of the program, which takes any extent there. Arrays
     that the function reads from outside do not change: what is made of them is made once.
 
+    With `mesh` a function that jax spreads over devices is run by its ranks, or its devices: the axes of the
+    mesh are those of jax's, whose devices need not be there (`jax.sharding.AbstractMesh`). It takes sharded
+    arrays, and arrays that all ranks have, of which each takes its part, and gives sharded ones, as the
+    function, `jax.jit` or the examples say; what they leave open follows from that. All ranks call this.
+    `allow_gather` is that of `tenon.jit`.
+
     Raises:
         TenonError: the program has ops that jax does not export, or without a conversion, all of which the
-            message lists.
+            message lists. With a mesh: the function is for another one, it cannot be partitioned, or a result
+            is of a dtype of jax's own.
+        TypeError: the mesh is none of Tenon's.
+        RankError: ranks have other programs.
         MissingExtraError: jax is not installed.
     """
-    return JaxFunction(jitted_function(function).trace(*examples, **named), backend)
+    traced = jitted_function(function).trace(*examples, **named)
+    return JaxFunction(traced, backend, mesh=mesh, allow_gather=allow_gather)

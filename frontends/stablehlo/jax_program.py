@@ -42,9 +42,10 @@ class JaxProgram:
     result_keys: tuple[str | None, ...]
 
 
-def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
+def program_of(jax: Any, traced: Any, name: str, is_spread: bool = False) -> JaxProgram:
     """
-    Returns what jax traced as a program.
+    Returns what jax traced as a program; one that `is_spread` over devices says how its arguments and results
+    are split, as far as jax was told.
 
     Raises:
         TenonError: it has ops that jax does not export, or that have no conversion, all of which the message
@@ -52,7 +53,10 @@ def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
     """
     closed = traced.jaxpr
     n_leaves = len(closed.in_avals)
-    leaves = [_argument(jax, aval) for aval in closed.in_avals]
+    shardings = _shardings_said(jax, traced) if is_spread else _Shardings([None] * n_leaves, [])
+    leaves = [
+        _argument(jax, aval, each) for aval, each in zip(closed.in_avals, shardings.arguments, strict=True)
+    ]
     weights: dict[int, NumpyArray] = {
         number: np.asarray(value)
         for number, value in enumerate(closed.consts)
@@ -73,8 +77,9 @@ def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
 
     types = [type for type, _ in leaves]
     types += [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in weights.values()]
+    options = {"out_shardings": shardings.results} if is_spread else {}
     try:
-        exported = jax.export.export(jax.jit(program), platforms=("cpu",))(types)
+        exported = jax.export.export(jax.jit(program, **options), platforms=("cpu",))(types)
     except RuntimeError as error:
         raise TenonError(f"{name}: jax does not export it: {error}") from None
     module = parse_module(exported.mlir_module(), f"<jax {name}>")
@@ -88,8 +93,13 @@ def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
         if number < n_leaves:
             argument_name = str(closed.jaxpr.debug_info.arg_names[number])
             argument.name_hint = argument_name if argument_name.isidentifier() else None
-    marks = [DictionaryAttr({FROZEN: UnitAttr()} if number >= n_leaves else {}) for number in kept]
-    entry.properties["arg_attrs"] = ArrayAttr(marks)
+    said = entry.arg_attrs.data if entry.arg_attrs is not None else [DictionaryAttr({})] * len(kept)
+    entry.properties["arg_attrs"] = ArrayAttr(
+        [
+            DictionaryAttr(each.data | {FROZEN: UnitAttr()}) if number >= n_leaves else each
+            for number, each in zip(kept, said, strict=True)
+        ]
+    )
     values = list(weights.values())
     return JaxProgram(
         module,
@@ -117,11 +127,38 @@ def is_key(jax: Any, value: Any) -> bool:
     return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
 
 
-def _argument(jax: Any, aval: Any) -> tuple[Any, str | None]:
+@dataclass(frozen=True)
+class _Shardings:
+    """How arguments and results lie on devices, None where nothing is said."""
+
+    arguments: list[Any]
+    results: list[Any]
+
+
+def _shardings_said(jax: Any, traced: Any) -> _Shardings:
+    """
+    Returns how arguments and results lie on devices: as `jax.jit` was told, of arguments else as the examples
+    did. jax has no public names for what it notes of that; keys of random numbers lie where it sees fit.
+    """
+    parameters = traced._params
+    of_examples = [each.sharding for each in traced._meta_tys_flat]
+    arguments = zip(parameters["in_shardings"], of_examples, strict=True)
+    return _Shardings(
+        [next((each for each in said if _is_sharding(jax, each)), None) for said in arguments],
+        [each if _is_sharding(jax, each) else None for each in parameters["out_shardings"]],
+    )
+
+
+def _is_sharding(jax: Any, value: Any) -> bool:
+    """Returns whether a value is a sharding over axes of a mesh; others are of one device."""
+    return isinstance(value, jax.sharding.NamedSharding)
+
+
+def _argument(jax: Any, aval: Any, sharding: Any) -> tuple[Any, str | None]:
     """Returns the type of an argument, of keys that of their bits, and of these the generator."""
     type = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
     if not is_key(jax, aval):
-        return type, None
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding), None
     generators: list[str] = []
 
     def bits(keys: Any) -> Any:

@@ -217,6 +217,13 @@ def programs():
     )
 
 
+ON_LINE = (
+    *("ring attention", "data parallel", "tiles", "stacks", "other dtypes", "one device", "while"),
+    *("branches", "in a loop", "random numbers"),
+)
+"""The programs whose devices are in a line."""
+
+
 def write(folder: Path) -> None:
     """Writes each program, what it takes and what jax gives."""
     import jax
@@ -250,14 +257,20 @@ def close(found, expected) -> bool:
     )
 
 
-def test_programs_over_devices_give_on_ranks_what_jax_gives(written: Path):
-    names = sorted(path.stem for path in written.glob("*.mlir"))
+def all_written(folder: Path):
+    """Yields the name of each program, its text, its arguments and what jax gives."""
+    names = sorted(path.stem for path in folder.glob("*.mlir"))
     assert len(names) >= 17
     for name in names:
-        with np.load(written / f"{name}.npz") as arrays:
+        with np.load(folder / f"{name}.npz") as arrays:
             arguments = [each for key, each in arrays.items() if key.startswith("arr_")]
             expected = [arrays[f"result{k}"] for k in range(len(arrays.files) - len(arguments))]
-        module = as_graph((written / f"{name}.mlir").read_text(), name)
+        yield name, (folder / f"{name}.mlir").read_text(), arguments, expected
+
+
+def test_programs_over_devices_give_on_ranks_what_jax_gives(written: Path):
+    for name, text, arguments, expected in all_written(written):
+        module = as_graph(text, name)
         verify_module(module)
         ranks = partitioned_for_all(module, find_entry(module, "main"))
         assert ranks.mesh.size == 4, name
@@ -267,6 +280,19 @@ def test_programs_over_devices_give_on_ranks_what_jax_gives(written: Path):
         is_manual = any(isinstance(op, ManualComputationOp) for op in module.walk())
         whole = tenon.compile(module, backend=REFERENCE if is_manual else "llvm")(*arguments)
         assert close([*whole] if isinstance(whole, tuple) else [whole], expected), name
+
+
+def test_programs_over_devices_run_on_a_mesh(written: Path):
+    """Of which each has the axes that its groups of devices ask for."""
+    axes = {"groups": ((2, 2), ("stride2", "stride1")), **dict.fromkeys(ON_LINE, ((4, 1), ("i", "one")))}
+    with tenon.open_platform("llvm", num_devices=4) as platform:
+        for name, text, arguments, expected in all_written(written):
+            mesh = tenon.Mesh(*axes.get(name, ((2, 2), ("x", "y"))), devices=platform)
+            found = tenon.from_stablehlo(text, mesh=mesh)(*arguments)
+            wholes = [
+                tenon.gather(each).numpy() for each in (found if isinstance(found, tuple) else (found,))
+            ]
+            assert close(wholes, expected), name
 
 
 if __name__ == "__main__":

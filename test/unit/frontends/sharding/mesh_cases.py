@@ -222,6 +222,46 @@ def case_random_numbers_are_those_of_one_device(meshes: Meshes) -> Sequence[Arra
     return (found,)
 
 
+def case_a_program_of_stablehlo(meshes: Meshes) -> Sequence[Array]:
+    n, mesh = meshes.size, meshes.line()
+    text = f"""
+      sdy.mesh @mesh = <["x"={n}]>
+      func.func public @main(
+        %a: tensor<{2 * n}x10xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+        %b: tensor<10x9xf32>
+      ) -> (tensor<2x10xf32>, tensor<{2 * n}x9xf32>) {{
+        %s = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{}}]>]
+            out_shardings=[<@mesh, [{{}}, {{}}]>] manual_axes={{"x"}} (%part: tensor<2x10xf32>) {{
+          %t = "stablehlo.all_reduce"(%part) <{{
+            channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,
+            replica_groups = dense<{[[*range(n)]]}> : tensor<1x{n}xi64>, use_global_device_ids
+          }}> ({{
+          ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+            %w = stablehlo.add %u, %v : tensor<f32>
+            stablehlo.return %w : tensor<f32>
+          }}) : (tensor<2x10xf32>) -> tensor<2x10xf32>
+          sdy.return %t : tensor<2x10xf32>
+        }} : (tensor<{2 * n}x10xf32>) -> tensor<2x10xf32>
+        %y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+          : (tensor<{2 * n}x10xf32>, tensor<10x9xf32>) -> tensor<{2 * n}x9xf32>
+        return %s, %y : tensor<2x10xf32>, tensor<{2 * n}x9xf32>
+      }}
+    """
+    program = tenon.from_stablehlo(text, mesh=mesh, backend=meshes.backend)
+    a = A[: 2 * n]
+    assert program.argument_shardings == (tenon.sharding(mesh, "x"), tenon.sharding(mesh))
+    for given in (
+        a,
+        tenon.shard(a, tenon.sharding(mesh, "x")),
+        tenon.shard(a, tenon.sharding(mesh, None, "x")),
+    ):
+        total, product = program(given, B)
+        assert (total.sharding, product.sharding) == (tenon.sharding(mesh), tenon.sharding(mesh, "x"))
+        np.testing.assert_allclose(whole(total), a.reshape(n, 2, 10).sum(0), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(whole(product), a @ B, rtol=1e-4, atol=1e-5)
+    return whole(total), whole(product)
+
+
 CASES: dict[str, Case] = {
     name.removeprefix("case_"): case for name, case in globals().items() if name.startswith("case_")
 }
