@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, Operation
 
-from .....dialects import sched
+from .....dialects import low, sched
 from .....dialects.buffer_size import extents_of
 from ....indices.analysis import Loop
 
@@ -22,8 +22,24 @@ MOST_ELEMENTS = 128
 MOST_STEPS = 1 << 26
 """The most of them in all iterations: about a tenth of a second, in which nothing interrupts a kernel."""
 
+LONG_OPS = 32
+"""
+How many quick ops, of 1.5 ns at most, an op of the `math` dialect counts for where a kernel pauses: 25 to 90
+ns for one scalar. Divisions, square roots and remainders, of 6 to 23 ns, count for a quarter of it.
+"""
+
 MOST_OPS = 512
 """The most ops of what is inlined into one kernel."""
+
+_SLOW_OPS = (
+    arith.DivfOp,
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    low.RemfOp,
+    math.SqrtOp,
+)
 
 Kernels = Mapping[str, sched.KernelOp]
 
@@ -31,16 +47,19 @@ Kernels = Mapping[str, sched.KernelOp]
 @dataclass(slots=True)
 class LoopCost:
     """
-    What items do: elements that are computed, and steps of reductions, in all iterations; ops of the code. Of
-    a loop that goes on while a condition holds, one iteration counts.
+    What items do: elements that are computed, and steps of reductions, in all iterations; ops of the code;
+    `work`, how many quick ops take about as long. Of a loop that goes on while a condition holds, one
+    iteration counts.
     """
 
     steps: int = 0
     ops: int = 0
+    work: int = 0
 
     def add(self, other: LoopCost, times: int = 1) -> None:
         self.steps += other.steps * times
         self.ops += other.ops
+        self.work += other.work * times
 
 
 def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
@@ -56,7 +75,7 @@ def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
             numbers = [extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX]
             if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
                 return None
-            return LoopCost(prod(numbers), 2)
+            return LoopCost(prod(numbers), 2, prod(numbers))
         case sched.ForOp():
             times = item.trip_count
             return _cost_of_blocks(item, kernels, times) if isinstance(times, int) else None
@@ -94,7 +113,7 @@ def _kernel_cost(kernel: sched.KernelOp) -> LoopCost | None:
         if any(not isinstance(use.operation, memref.LoadOp | memref.StoreOp) for use in buffer.uses):
             return None
     elements = _steps(kernel.body.block)
-    return None if elements > MOST_ELEMENTS else LoopCost(elements, len(ops))
+    return None if elements > MOST_ELEMENTS else LoopCost(elements, len(ops), _work(kernel.body.block))
 
 
 def _steps(block: Block) -> int:
@@ -109,4 +128,20 @@ def _steps(block: Block) -> int:
         elif isinstance(op, scf.ForOp):
             return MOST_ELEMENTS + 1
         total += sum(times * _steps(inner) for region in op.regions for inner in region.blocks)
+    return total
+
+
+def _work(block: Block) -> int:
+    """Returns how many quick ops take about as long as what a block runs, of loops that are known."""
+    total = 0
+    for op in block.ops:
+        if isinstance(op, arith.ConstantOp):
+            continue
+        if isinstance(op, _SLOW_OPS):
+            total += LONG_OPS // 4
+        elif op.name.startswith("math."):
+            total += LONG_OPS
+        else:
+            times = op.extent if isinstance(op, Loop) and isinstance(op.extent, int) else 1
+            total += 1 + sum(times * _work(inner) for region in op.regions for inner in region.blocks)
     return total

@@ -81,7 +81,7 @@ class LoopKernel:
     Writes the kernel of a loop of a program. `operands` are what it is launched with: buffers of the program.
 
     One that pauses is launched with `paused`, of type `PAUSED`, and with a buffer of type `INDEX` for each of
-    `counted`, the counted loops with others inside that pause; it does about `most_steps` steps at once.
+    `counted`, the counted loops with others inside that pause; it does about `most_steps` quick ops at once.
     """
 
     def __init__(self, loop: sched.ForOp | sched.WhileOp, kernels: Kernels, most_steps: int):
@@ -264,7 +264,7 @@ class LoopKernel:
         """Writes a loop that goes on while its condition holds, and pauses when the kernel did enough."""
         code, cost, number = self.code, cost_of(loop, self.kernels), pausing.numbers[loop]
         assert cost is not None, f"{loop.name}: cannot be inlined"
-        own_steps = max(cost.steps, 1)
+        work = max(cost.work, 1)
         has_inner = len(pausing_loops(loop)) > 1
 
         def make_condition() -> None:
@@ -276,7 +276,7 @@ class LoopKernel:
 
         def count() -> SSAValue:
             """Adds an iteration to what is done; returns whether there is time for another one."""
-            steps = code.integer(arith.AddiOp, code.load(pausing.done, ()), code.b.constant(own_steps, i64))
+            steps = code.integer(arith.AddiOp, code.load(pausing.done, ()), code.b.constant(work, i64))
             code.store(steps, pausing.done, ())
             return code.compare("slt", steps, code.b.constant(self.most_steps, i64))
 

@@ -1,5 +1,6 @@
 """Loops of small kernels as one kernel: the bits of the kernels one after the other."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -214,6 +215,30 @@ def test_a_loop_whose_iterations_take_long_once_is_left_alone(monkeypatch: pytes
         # The inner loop is a kernel; the one around it is none.
         text = str(apart.stages["sched"])
         assert "sched.for" in text and "sched.while %paused" in text and "scf.while" in text
+
+
+def slow_steps(v: Any) -> Any:
+    """Adds sines until the sum is large, for each element."""
+
+    def body(i: Any, y: Any) -> Any:
+        s = tenon.while_loop(lambda s: s < 9, lambda s: s + tnp.sqrt(tnp.sin(s) + 2) / (v[i] + 3), v[i])
+        return y.at[i].set(s)
+
+    return tenon.fori_loop(0, v.shape[0], body, v)
+
+
+def work_of(program: Callable[[Any], Any]) -> int:
+    """Returns what an iteration of the innermost loop of a program counts for."""
+    text = tenon.jit(program).lower(np.zeros(30, "f4")).text("sched")
+    (found,) = re.findall(r"memref\.load %done\[\].*\n.*arith\.addi %\S+, %c(\d+) :", text)
+    return int(found)
+
+
+def test_what_takes_long_counts_for_more():
+    """A sine is 32, a division and a square root are 8 each; the quick ones are 5 to 15 all in all."""
+    assert 32 + 8 + 8 + 5 <= work_of(slow_steps) <= 32 + 8 + 8 + 15
+    # Two divisions by numbers, which are remainders and quotients of integers.
+    assert 10 <= work_of(collatz) < 48
 
 
 def test_a_loop_with_many_others_inside_is_left_alone(monkeypatch: pytest.MonkeyPatch):
