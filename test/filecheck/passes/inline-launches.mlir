@@ -64,10 +64,10 @@ sched.program @f() : () -> (tensor<f32>, tensor<8xf32>) {
 }
 
 // Not kernels of many elements; a loop inside of one that goes on while a condition holds is a part of its kernel.
-// CHECK-LABEL: sched.kernel @g_loop_0_begin(%paused: memref<i8>) {
+// CHECK-LABEL: sched.kernel @g_loop_0_begin(%paused: memref<i8>) attributes {schedule = 
 // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i8
 // CHECK-NEXT:    memref.store %[[ZERO]], %paused[] : memref<i8>
-// CHECK-LABEL: sched.kernel @g_loop_0(%paused: memref<i8>, %more: memref<i8>, %s: memref<f32>, %s_1: memref<f32>) {
+// CHECK-LABEL: sched.kernel @g_loop_0(%paused: memref<i8>, %more: memref<i8>, %s: memref<f32>, %s_1: memref<f32>) attributes {schedule = 
 // CHECK:         scf.while
 // CHECK:           scf.for %j =
 // CHECK-LABEL: sched.program @g
@@ -108,7 +108,7 @@ sched.program @g() : () -> (tensor<2000xf32>, tensor<f32>) {
 
 // A loop that goes on while a condition holds, whatever that is made of, does many iterations in one launch. It
 // begins with its condition where it is not paused, and is paused where that holds at the end.
-// CHECK-LABEL: sched.kernel @w_loop_0(%paused: memref<i8>, %m: memref<i64>, %more: memref<i8>) {
+// CHECK-LABEL: sched.kernel @w_loop_0(%paused: memref<i8>, %m: memref<i64>, %more: memref<i8>) attributes {schedule = 
 // CHECK:         %[[P:.*]] = sched.alloc local : memref<i8>
 // CHECK:         %[[DONE:.*]] = sched.alloc local : memref<i64>
 // CHECK:         %[[NUMBER:.*]] = memref.load %[[P]][] : memref<i8>

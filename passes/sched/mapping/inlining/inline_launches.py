@@ -46,6 +46,7 @@ from xdsl.passes import ModulePass
 from .....dialects import sched
 from ....rewriting.kernel_names import KernelNames
 from ...planning.code import KernelCode
+from ..reasons import add_reason
 from . import loop_cost
 from .loop_cost import Kernels, cost_of
 from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel, pausing_loops
@@ -116,6 +117,8 @@ def _launch_again(
     indices = {each: _temporary(program, each, INDEX, "at") for each in writer.counted(loop)}
     begin = _begin_kernel(names.fresh(f"{prefix}_begin"), loop)
     kernel = writer.write_pausing(names.fresh(prefix), paused, indices)
+    add_reason(begin, "no loop is paused yet")
+    add_reason(kernel, "all iterations at once, but for a pause after each tenth of a second or so (paused)")
     first = sched.LaunchOp(begin.sym_name.data, [paused], loop.after)
     again = _launch(kernel, writer, loop, ())
     # Where no item says what it waits for, the order of the text counts.
