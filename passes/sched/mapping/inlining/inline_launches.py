@@ -16,11 +16,11 @@ may stay in registers (promote-scalars). A kernel of many elements is better off
 its own, and may be shared out among threads.
 
 Only loops whose kernels compute a few elements each, with branches and other loops in them; counted ones have
-numbers of iterations that are known. Counted loops that take long stay: they can be interrupted between two
-kernels.
+numbers of iterations that are known.
 
-How long a loop takes that goes on while a condition holds is not known. The kernel of one, or of a loop that
-has such loops inside, pauses when it did enough, and is launched again while it is paused:
+How long a loop takes that goes on while a condition holds is not known. The kernel of one, of a loop that
+counts far, or of one that has such loops inside, pauses when it did enough, and is launched again while it is
+paused:
 
     sched.for %i = 8 after(%t0) {                      %t1 = sched.launch @f_loop_0_begin(%paused) after(%t0)
       sched.while %more after() {                      %t2 = sched.while %paused after(%t1) {
@@ -48,8 +48,8 @@ from ....rewriting.kernel_names import KernelNames
 from ...planning.code import KernelCode
 from ..reasons import add_reason
 from . import loop_cost
-from .loop_cost import Kernels, cost_of
-from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel, pausing_loops
+from .loop_cost import Kernels, cost_of, pausing_loops
+from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class InlineLaunchesPass(ModulePass):
         for program in [each for each in op.ops if isinstance(each, sched.ProgramOp)]:
             for number, loop in enumerate(_outermost(program.body.block, kernels)):
                 prefix = f"{program.sym_name.data}_loop_{number}"
-                write = _launch_again if pausing_loops(loop) else _launch_once
+                write = _launch_again if pausing_loops(loop, kernels) else _launch_once
                 for kernel in write(program, loop, kernels, names, prefix):
                     op.body.block.insert_op_before(kernel, program)
         _erase_unused(op, kernels)
@@ -84,9 +84,8 @@ def _is_kernel(loop: sched.ForOp | sched.WhileOp, kernels: Kernels) -> bool:
     cost = cost_of(loop, kernels)
     return (
         cost is not None
-        and cost.steps <= loop_cost.MOST_STEPS
         and cost.ops <= loop_cost.MOST_OPS
-        and len(pausing_loops(loop)) <= MOST_PAUSES
+        and len(pausing_loops(loop, kernels)) <= MOST_PAUSES
     )
 
 
@@ -114,7 +113,7 @@ def _launch_again(
     """Puts a launch in the place of a loop, and again while its kernel is paused; returns the kernels."""
     writer = LoopKernel(loop, kernels, loop_cost.MOST_STEPS)
     paused = _temporary(program, loop, PAUSED, "paused")
-    indices = {each: _temporary(program, each, INDEX, "at") for each in writer.counted(loop)}
+    indices = {each: _temporary(program, each, INDEX, "at") for each in writer.counted}
     begin = _begin_kernel(names.fresh(f"{prefix}_begin"), loop)
     kernel = writer.write_pausing(names.fresh(prefix), paused, indices)
     add_reason(begin, "no loop is paused yet")

@@ -20,7 +20,7 @@ MOST_ELEMENTS = 128
 """The most elements, and steps of reductions, that a kernel computes which is inlined."""
 
 MOST_STEPS = 1 << 26
-"""The most of them in all iterations: about a tenth of a second, in which nothing interrupts a kernel."""
+"""The most of them before a kernel pauses: about a tenth of a second, in which nothing interrupts it."""
 
 LONG_OPS = 32
 """
@@ -87,6 +87,23 @@ def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
             return None if is_left_there else _cost_of_blocks(item, kernels)
         case _:
             return None
+
+
+def pausing_loops(item: Operation, kernels: Kernels) -> list[sched.ForOp | sched.WhileOp]:
+    """
+    Returns the loops in an item, itself included, of which nobody knows that they take less than a kernel may
+    at once: those that go on while a condition holds, and counted ones of many steps.
+    """
+    return [
+        op
+        for op in item.walk()
+        if isinstance(op, sched.WhileOp) or (isinstance(op, sched.ForOp) and _takes_long(op, kernels))
+    ]
+
+
+def _takes_long(loop: sched.ForOp, kernels: Kernels) -> bool:
+    cost = cost_of(loop, kernels)
+    return cost is not None and cost.steps > MOST_STEPS
 
 
 def _cost_of_blocks(item: sched.ControlItem, kernels: Kernels, times: int = 1) -> LoopCost | None:

@@ -1,8 +1,9 @@
 """
 Writes the kernel of a loop of a program: what its launches do, one after the other.
 
-A loop that goes on while a condition holds may take long, and nothing interrupts a kernel. One that has such
-loops inside pauses when it did enough, and goes on from there when it is launched again:
+A loop that goes on while a condition holds may take long, as may one that counts far, and nothing interrupts
+a kernel. One that has such loops inside pauses when it did enough, and goes on from there when it is launched
+again:
 
     sched.kernel @f_loop_0(%paused, %j, ...) {
       for %i from (%paused ? %j[] : 0) to below 8 {    // where it was
@@ -15,7 +16,9 @@ loops inside pauses when it did enough, and goes on from there when it is launch
     }
 
 `paused` is the number of the loop that is in the middle of its iterations, 0 where none is: what came before
-it is done, and what comes after it is not begun. It holds after the launch where there is more to do.
+it is done, and what comes after it is not begun. It holds after the launch where there is more to do. A
+counted loop that takes long itself has a number too, and keeps the index of its next iteration when it
+pauses.
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType, StringAttr, i8, i64
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType, StringAttr, i1, i8, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from .....dialects import sched
 from .....dialects.buffer_size import extents_of
 from ....scalar.ops import select
 from ...planning.code import KernelCode
-from .loop_cost import Kernels, cost_of
+from .loop_cost import Kernels, cost_of, pausing_loops
 
 PAUSED = MemRefType(i8, [])
 """The type of the buffer that says which loop is in the middle of its iterations."""
@@ -42,11 +45,6 @@ INDEX = MemRefType(i64, [])
 
 MOST_PAUSES = 127
 """The most loops that may pause in one kernel: their numbers are signed bytes."""
-
-
-def pausing_loops(item: Operation) -> list[sched.WhileOp]:
-    """Returns the loops in an item, itself included, that go on while a condition holds."""
-    return [op for op in item.walk() if isinstance(op, sched.WhileOp)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +63,14 @@ class _Pausing:
     what counted loops around them go on with.
     """
 
-    numbers: Mapping[sched.WhileOp, int]
+    numbers: Mapping[Operation, int]
     indices: Mapping[sched.ForOp, SSAValue]
     paused: SSAValue
     done: SSAValue
 
     def range_of(self, *items: Operation) -> tuple[int, int]:
         """Returns the least and the greatest number of the loops in some items."""
-        found = [self.numbers[loop] for item in items for loop in pausing_loops(item)]
+        found = [self.numbers[op] for item in items for op in item.walk() if op in self.numbers]
         return min(found), max(found)
 
 
@@ -80,8 +78,9 @@ class LoopKernel:
     """
     Writes the kernel of a loop of a program. `operands` are what it is launched with: buffers of the program.
 
-    One that pauses is launched with `paused`, of type `PAUSED`, and with a buffer of type `INDEX` for each of
-    `counted`, the counted loops with others inside that pause; it does about `most_steps` quick ops at once.
+    One in which there are `pausing` loops is launched with a buffer of type `PAUSED`, and with one of type
+    `INDEX` for each of `counted`, the counted loops that pause, or have loops inside that do; it does about
+    `most_steps` quick ops at once.
     """
 
     def __init__(self, loop: sched.ForOp | sched.WhileOp, kernels: Kernels, most_steps: int):
@@ -91,16 +90,17 @@ class LoopKernel:
         """The argument of the new kernel for each buffer of the program."""
         self._counters: dict[SSAValue, SSAValue] = {}
         """The index that stands in a buffer while an iteration runs."""
+        self.pausing = dict.fromkeys(pausing_loops(loop, kernels))
+        counted = [op for op in loop.walk() if isinstance(op, sched.ForOp)]
+        self.counted = [op for op in counted if self._has_pausing(op)]
         self._pausing: _Pausing | None = None
+
+    def _has_pausing(self, item: Operation) -> bool:
+        return any(op in self.pausing for op in item.walk())
 
     @property
     def operands(self) -> list[SSAValue]:
         return list(self._arguments)
-
-    @staticmethod
-    def counted(loop: Operation) -> list[sched.ForOp]:
-        """Returns the counted loops whose indices a paused kernel has to know when it goes on."""
-        return [op for op in loop.walk() if isinstance(op, sched.ForOp) and pausing_loops(op)]
 
     def write(self, name: str) -> sched.KernelOp:
         """Returns the kernel of a loop that does not pause."""
@@ -114,7 +114,7 @@ class LoopKernel:
         """Returns the kernel of a loop that pauses, given the buffers of the program that it does so with."""
         code = self.code
         code.op.sym_name = StringAttr(name)
-        numbers = {loop: number for number, loop in enumerate(pausing_loops(self.loop), 1)}
+        numbers: dict[Operation, int] = {loop: number for number, loop in enumerate(self.pausing, 1)}
         outside = self._place(paused, {}).buffer
         own = {loop: self._place(buffer, {}).buffer for loop, buffer in indices.items()}
         local, done = code.alloc(i8, (), "p"), code.alloc(i64, (), "done")
@@ -149,7 +149,7 @@ class LoopKernel:
             case sched.TransferOp():
                 self._copy(item, indices)
             case sched.ForOp():
-                if self._pausing is not None and pausing_loops(item):
+                if self._pausing is not None and self._has_pausing(item):
                     self._count_pausing(item, indices, self._pausing)
                 else:
                     self._count(item, indices)
@@ -165,7 +165,7 @@ class LoopKernel:
         """Writes items one after the other; where the kernel is paused, only the one in which it is."""
         pausing = self._pausing
         items = list(items)
-        count = sum(bool(pausing_loops(op)) for op in items)
+        count = sum(map(self._has_pausing, items))
         if pausing is None or not count:
             for op in items:
                 self._write(op, indices)
@@ -179,7 +179,7 @@ class LoopKernel:
                 plain.clear()
 
         for op in items:
-            if not pausing_loops(op):
+            if not self._has_pausing(op):
                 plain.append(op)
                 continue
             flush()
@@ -237,35 +237,64 @@ class LoopKernel:
     def _count_pausing(
         self, item: sched.ForOp, indices: Mapping[SSAValue, SSAValue], pausing: _Pausing
     ) -> None:
-        """Writes a counted loop that leaves in the middle of an iteration, and goes on with the same one."""
-        code, times, kept = self.code, item.trip_count, pausing.indices[item]
-        assert isinstance(times, int), f"{item.name}: a varying number of iterations"
+        """
+        Writes a counted loop that leaves in the middle of an iteration, and goes on with the same one; or
+        between two, where it takes long itself.
+        """
+        code, cost, times = self.code, cost_of(item, self.kernels), item.trip_count
+        kept, own = pausing.indices[item], pausing.numbers.get(item)
+        assert cost is not None and isinstance(times, int), f"{item.name}: cannot be inlined"
         first = select(code.b, self._runs(pausing), code.b.constant(0, i64), code.load(kept, ()))
         begin = code.b.op(arith.IndexCastOp, first, result_type=IndexType())
+        if own is not None:
+            self._go_on(pausing, own)
 
         def body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             number, _ = arguments
             self._iterate(item, number, times, indices)
-            self.code.b.location = item.location
+            code.b.location = item.location
             following = code.integer(arith.AddiOp, number, code.index(1))
-            runs = self._runs(pausing)
+            has_more = code.compare("slt", following, code.index(times))
+            if own is not None:
+                is_over = self._is_over(pausing, cost.work // times)
+                self._pause(self._both(self._both(is_over, has_more), self._runs(pausing)), pausing, own)
 
             def keep() -> None:
-                code.store(code.b.op(arith.IndexCastOp, number, result_type=i64), kept, ())
+                there = number
+                if own is not None:
+                    there = select(code.b, self._compare_paused("eq", pausing, own), following, number)
+                code.store(code.b.op(arith.IndexCastOp, there, result_type=i64), kept, ())
 
             code.branch(self._compare_paused("ne", pausing, 0), keep)
-            return following, self._both(runs, code.compare("slt", following, code.index(times)))
+            return following, self._both(self._runs(pausing), has_more)
 
         goes_on = code.compare("slt", begin, code.index(times))
         hint = item.index.name_hint or "i"
         code.repeat((begin, goes_on), lambda carried: carried[1], body, (hint, "goes_on"))
 
+    def _is_over(self, pausing: _Pausing, work: int) -> SSAValue:
+        """Adds the work of an iteration to what is done; returns whether the kernel did enough."""
+        code = self.code
+        done = code.integer(arith.AddiOp, code.load(pausing.done, ()), code.b.constant(max(work, 1), i64))
+        code.store(done, pausing.done, ())
+        return code.compare("sge", done, code.b.constant(self.most_steps, i64))
+
+    def _pause(self, condition: SSAValue, pausing: _Pausing, number: int) -> None:
+        """Writes that the kernel is paused in a loop where a condition holds."""
+        code = self.code
+        code.branch(condition, lambda: code.store(code.b.constant(number, i8), pausing.paused, ()))
+
+    def _go_on(self, pausing: _Pausing, number: int) -> None:
+        """Writes that the kernel is not paused any more where it is in a loop."""
+        code = self.code
+        is_here = self._compare_paused("eq", pausing, number)
+        code.branch(is_here, lambda: code.store(code.b.constant(0, i8), pausing.paused, ()))
+
     def _repeat(self, loop: sched.WhileOp, indices: Mapping[SSAValue, SSAValue], pausing: _Pausing) -> None:
         """Writes a loop that goes on while its condition holds, and pauses when the kernel did enough."""
         code, cost, number = self.code, cost_of(loop, self.kernels), pausing.numbers[loop]
         assert cost is not None, f"{loop.name}: cannot be inlined"
-        work = max(cost.work, 1)
-        has_inner = len(pausing_loops(loop)) > 1
+        has_inner = any(map(self._has_pausing, loop.body.block.ops))
 
         def make_condition() -> None:
             self._write_all(loop.before.block.ops, indices)
@@ -274,28 +303,23 @@ class LoopKernel:
         def holds() -> SSAValue:
             return self._holds(loop, indices)
 
-        def count() -> SSAValue:
-            """Adds an iteration to what is done; returns whether there is time for another one."""
-            steps = code.integer(arith.AddiOp, code.load(pausing.done, ()), code.b.constant(work, i64))
-            code.store(steps, pausing.done, ())
-            return code.compare("slt", steps, code.b.constant(self.most_steps, i64))
-
         def body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self._write_all(loop.body.block.ops, indices)
-            if not has_inner:
+            if has_inner:
+                runs = self._runs(pausing)
+                code.branch(runs, make_condition)
+                goes_on = self._both(runs, holds())
+            else:
                 make_condition()
-                return (self._both(holds(), count()),)
-            runs = self._runs(pausing)
-            code.branch(runs, make_condition)
-            return (self._both(self._both(runs, holds()), count()),)
+                goes_on = holds()
+            is_over = self._is_over(pausing, cost.work)
+            return (select(code.b, is_over, code.b.constant(0, i1), goes_on),)
 
         code.branch(self._runs(pausing), make_condition)
         goes_on = self._either(self._compare_paused("ne", pausing, 0), holds())
-        is_here = self._compare_paused("eq", pausing, number)
-        code.branch(is_here, lambda: code.store(code.b.constant(0, i8), pausing.paused, ()))
+        self._go_on(pausing, number)
         code.repeat((goes_on,), lambda carried: carried[0], body, ("goes_on",))
-        stops = self._both(self._runs(pausing), holds())
-        code.branch(stops, lambda: code.store(code.b.constant(number, i8), pausing.paused, ()))
+        self._pause(self._both(self._runs(pausing), holds()), pausing, number)
 
     def _holds(self, item: sched.WhileOp | sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> SSAValue:
         """Writes whether the condition of an item holds."""
@@ -306,10 +330,10 @@ class LoopKernel:
     def _branch(self, item: sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> None:
         holds = self._holds(item, indices)
         pausing = self._pausing
-        if pausing is not None and pausing_loops(item):
+        if pausing is not None and self._has_pausing(item):
             # A paused kernel goes on in the branch in which it is, whatever became of the condition.
             holds = self._both(holds, self._runs(pausing))
-            inside = [loop for op in item.then_region.block.ops for loop in pausing_loops(op)]
+            inside = [op for op in item.then_region.block.ops if self._has_pausing(op)]
             if inside:
                 holds = self._either(holds, self._is_paused_in(pausing, *inside))
 
