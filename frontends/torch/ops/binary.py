@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....dialects import graph
 from ... import numpy as tnp
 from ...arrays.promotion import kind_of
+from ...numpy.arguments.axes import broadcast_shapes
 from ...tracing import graph_ops as ops
 from .promotion import BOOL, as_dtype, computed_in, promoted, promoted_floats, result_dtype
 from .table import NotCoveredError, Traced, Wanted, aten
@@ -272,9 +274,35 @@ def filled(x: Traced, value: Any) -> Traced:
 
 @aten("addcmul.default")
 def addcmul(x: Traced, y: Traced, z: Traced, *, value: Any = 1) -> Traced:
-    dtype = result_dtype(x, y, z)
-    first, second, third = (as_dtype(each, computed_in(dtype)) for each in (x, y, z))
-    return as_dtype(first + _scaled(second * third, value), dtype)
+    (first, second, third), dtype = promoted(x, y, z)
+    return as_dtype(first + _scaled(second, value) * third, dtype)
+
+
+@aten("addcdiv.default")
+def addcdiv(x: Traced, y: Traced, z: Traced, *, value: Any = 1) -> Traced:
+    (first, second, third), dtype = promoted(x, y, z)
+    if kind_of(dtype) < 2:
+        raise NotCoveredError("a quotient of integers")
+    return as_dtype(first + _scaled(second, value) / third, dtype)
+
+
+@aten("prims::fma.default")
+def fma(x: Any, y: Any, z: Any) -> Traced:
+    """`x * y + z`, rounded once. torch adds scaled tensors so where the factor is a tensor."""
+    (first, second, third), dtype = promoted(x, y, z)
+    if kind_of(dtype) < 2:
+        return first * second + third
+    shape = broadcast_shapes("fma", [first.shape, second.shape, third.shape])
+    first, second, third = (ops.broadcast(each, shape) for each in (first, second, third))
+    fused = ops.built(lambda: graph.FmaOp(first.value, second.value, third.value), first)
+    return as_dtype(fused, dtype)
+
+
+@aten("threshold.default")
+def threshold(x: Traced, threshold: Any, value: Any) -> Traced:
+    dtype = x.dtype
+    is_cut = tnp.less_equal(as_dtype(x, computed_in(dtype)), as_dtype(threshold, computed_in(dtype)))
+    return tnp.where(is_cut, as_dtype(value, dtype), x)
 
 
 @aten("threshold_backward.default")

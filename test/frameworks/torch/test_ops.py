@@ -11,6 +11,7 @@ from tenon.frontends.torch.backend import decompositions
 from tenon.frontends.torch.graph_program import GraphProgram
 from tenon.frontends.torch.told import forget_told
 from torch import Tensor
+from torch._inductor.inductor_prims import fma
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
@@ -261,6 +262,21 @@ def test_averages_of_integers_are_cut_off_as_torch_does():
     check(lambda x: functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), x)
     check(lambda x: functional.avg_pool2d(x, 2, divisor_override=3), x)
     check(lambda x: functional.avg_pool1d(x, 4, 3), x[0])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_thresholds_keep_integers_as_they_are(dtype: torch.dtype):
+    # No float32 holds the greatest of the wider ones.
+    limits = torch.iinfo(dtype)
+    x = torch.tensor([limits.min, limits.max, limits.max - 1, 3, 1], dtype=dtype)
+    check(lambda x: (functional.threshold(x, 2, 2.5), functional.threshold(x, 2, 5)), x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_products_and_quotients_that_are_added(dtype: torch.dtype):
+    x, y, z = numbers(dtype, 6), numbers(dtype, 2, 1), numbers(dtype, 2, 6) + 5
+    check(lambda x, y, z: (torch.addcdiv(x, y, z, value=3), torch.addcmul(x, y, z, value=-0.5)), x, y, z)
+    check(lambda x, y, z: fma(x, z[0], z[1]), x, y, z)
 
 
 def test_quotients_of_halves_are_rounded_before_they_are_cut_off():
