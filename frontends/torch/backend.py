@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from .composites import composites
+from .foreach import foreach_ops
 from .graph_program import GraphProgram
 from .library import torch_library
+from .open_factors import ops_with_factors
 from .ops.table import TABLE
 
 _DECOMPOSED = (
@@ -48,6 +50,8 @@ def decompositions() -> dict[Any, Any]:
         if getattr(op, "namespace", "") == "aten" and (name in TABLE or name.partition(".")[0] in _RANDOM):
             del found[op]
     found.update(composites())
+    found.update(foreach_ops())
+    found.update(ops_with_factors())
     return found
 
 

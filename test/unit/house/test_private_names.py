@@ -14,6 +14,7 @@ _FORK = "a lock that another thread holds at a fork: what takes it lets go befor
 NEEDED = {
     ("conformance/torch_ops.py", "_internal"): "torch has its database of ops there",
     ("conformance/torch_ops.py", "_pytree"): "torch has its trees of arguments there",
+    ("frameworks/torch/test_foreach.py", "_foreach_"): "torch has no public name for ops of lists",
     ("frameworks/torch/test_ops.py", "_inductor"): "torch has its fused multiply-add there",
     ("unit/backends/cache/test_folder.py", "_LOOKUPS"): _FORK,
     ("unit/backends/cache/test_folder.py", "_loading"): _FORK,
