@@ -82,9 +82,9 @@ def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
         case sched.IfOp():
             return _cost_of_blocks(item, kernels)
         case sched.WhileOp():
-            # What makes the condition runs through at once.
-            is_left_there = any(isinstance(op, sched.WhileOp) for op in item.before.walk())
-            return None if is_left_there else _cost_of_blocks(item, kernels)
+            # What makes the condition runs through at once: the body must not begin before it is made.
+            may_pause = any(pausing_loops(op, kernels) for op in item.before.block.ops)
+            return None if may_pause else _cost_of_blocks(item, kernels)
         case _:
             return None
 

@@ -217,6 +217,37 @@ def test_loops_with_conditions(
             assert [result.tobytes() for result in leaves(interpreted(v))] == expected
 
 
+def condition_of_a_loop(v: Any) -> Any:
+    """Goes on while a sum is small, which a counted loop makes anew."""
+
+    def total(s: Any) -> Any:
+        return tenon.fori_loop(0, v.shape[0], lambda i, t: t * 0.5 + tnp.abs(v[i]) * s, np.float32(0))
+
+    def is_small(state: Any) -> Any:
+        return (total(state[0]) < 2) & (state[1] < 20)
+
+    step = (np.float32(0.125), np.int64(1))
+    initial = (np.float32(0.1), np.int64(0))
+    return tenon.while_loop(is_small, lambda state: (state[0] + step[0], state[1] + step[1]), initial)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+@pytest.mark.parametrize("most_steps", [1, 20, 1000])
+def test_a_condition_is_made_before_the_kernel_goes_on(
+    most_steps: int, backend: str, monkeypatch: pytest.MonkeyPatch
+):
+    v = np.random.default_rng(0).standard_normal(30).astype("f4")
+    lowered = tenon.jit(condition_of_a_loop).lower(v)
+    with tenon.compile(lowered.module, backend="reference") as interpreted:
+        expected = [result.tobytes() for result in leaves(interpreted(v))]
+    monkeypatch.setattr(loop_cost, "MOST_STEPS", most_steps)
+    with tenon.compile(lowered.module, backend=backend) as compiled:
+        # Where the loop in the condition may pause, the loop around it is left alone.
+        text = str(compiled.stages["sched"])
+        assert (text.count("sched.while ") > text.count("sched.while %paused")) is (most_steps < 1000)
+        assert [result.tobytes() for result in leaves(compiled(v))] == expected
+
+
 def slow_steps(v: Any) -> Any:
     """Adds sines until the sum is large, for each element."""
 
