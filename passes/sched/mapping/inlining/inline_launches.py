@@ -35,7 +35,7 @@ Requires: unmapped `sched` kernels. Ensures: what the programs compute is unchan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -48,7 +48,7 @@ from ....rewriting.kernel_names import KernelNames
 from ...planning.code import KernelCode
 from ..reasons import add_reason
 from . import loop_cost
-from .loop_cost import Kernels, cost_of, pausing_loops
+from .loop_cost import LoopCosts
 from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel
 
 
@@ -60,58 +60,41 @@ class InlineLaunchesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, sched.KernelOp)}
-        names = KernelNames(op)
+        costs, names = LoopCosts(kernels), KernelNames(op)
         for program in [each for each in op.ops if isinstance(each, sched.ProgramOp)]:
-            for number, loop in enumerate(_outermost(program.body.block, kernels)):
+            for number, writer in enumerate(_outermost(program.body.block, costs)):
                 prefix = f"{program.sym_name.data}_loop_{number}"
-                write = _launch_again if pausing_loops(loop, kernels) else _launch_once
-                for kernel in write(program, loop, kernels, names, prefix):
+                for kernel in _launch_kernel(program, writer, names, prefix):
                     op.body.block.insert_op_before(kernel, program)
         _erase_unused(op, kernels)
 
 
-def _outermost(block: Block, kernels: Kernels) -> Iterator[sched.ForOp | sched.WhileOp]:
-    """Yields the loops that can be one kernel, and stand in no other such loop."""
+def _outermost(block: Block, costs: LoopCosts) -> Iterator[LoopKernel]:
+    """Yields what writes the kernels of the loops that can be one, and stand in no other such loop."""
     for op in list(block.ops):
-        if isinstance(op, sched.ForOp | sched.WhileOp) and _is_kernel(op, kernels):
-            yield op
-            continue
+        if isinstance(op, sched.ForOp | sched.WhileOp):
+            cost = costs.of(op)
+            if cost is not None and cost.ops <= loop_cost.MOST_OPS:
+                writer = LoopKernel(op, costs)
+                if len(writer.pausing) <= MOST_PAUSES:
+                    yield writer
+                    continue
         for region in op.regions:
-            yield from _outermost(region.block, kernels)
+            yield from _outermost(region.block, costs)
 
 
-def _is_kernel(loop: sched.ForOp | sched.WhileOp, kernels: Kernels) -> bool:
-    cost = cost_of(loop, kernels)
-    return (
-        cost is not None
-        and cost.ops <= loop_cost.MOST_OPS
-        and len(pausing_loops(loop, kernels)) <= MOST_PAUSES
-    )
-
-
-def _launch_once(
-    program: sched.ProgramOp,
-    loop: sched.ForOp | sched.WhileOp,
-    kernels: Kernels,
-    names: KernelNames,
-    prefix: str,
+def _launch_kernel(
+    program: sched.ProgramOp, writer: LoopKernel, names: KernelNames, prefix: str
 ) -> list[sched.KernelOp]:
-    """Puts a launch in the place of a loop; returns its kernel."""
-    writer = LoopKernel(loop, kernels, loop_cost.MOST_STEPS)
-    kernel = writer.write(names.fresh(prefix))
-    _replace(loop, _launch(kernel, writer, loop, loop.after))
-    return [kernel]
-
-
-def _launch_again(
-    program: sched.ProgramOp,
-    loop: sched.ForOp | sched.WhileOp,
-    kernels: Kernels,
-    names: KernelNames,
-    prefix: str,
-) -> list[sched.KernelOp]:
-    """Puts a launch in the place of a loop, and again while its kernel is paused; returns the kernels."""
-    writer = LoopKernel(loop, kernels, loop_cost.MOST_STEPS)
+    """
+    Puts a launch in the place of a loop, and again while its kernel is paused, where that pauses; returns the
+    kernels.
+    """
+    loop = writer.loop
+    if not writer.pausing:
+        kernel = writer.write(names.fresh(prefix))
+        _replace(loop, _launch(kernel, writer, loop.after))
+        return [kernel]
     paused = _temporary(program, loop, PAUSED, "paused")
     indices = {each: _temporary(program, each, INDEX, "at") for each in writer.counted}
     begin = _begin_kernel(names.fresh(f"{prefix}_begin"), loop)
@@ -119,7 +102,7 @@ def _launch_again(
     add_reason(begin, "no loop is paused yet")
     add_reason(kernel, "all iterations at once, but for a pause after each tenth of a second or so (paused)")
     first = sched.LaunchOp(begin.sym_name.data, [paused], loop.after)
-    again = _launch(kernel, writer, loop, ())
+    again = _launch(kernel, writer, ())
     # Where no item says what it waits for, the order of the text counts.
     has_order = bool(loop.after) or loop.token.first_use is not None
     after = [first.token] if has_order else []
@@ -145,13 +128,11 @@ def _temporary(program: sched.ProgramOp, loop: Operation, type: MemRefType[Attri
     return buffer.result
 
 
-def _launch(
-    kernel: sched.KernelOp, writer: LoopKernel, loop: Operation, after: Sequence[SSAValue]
-) -> sched.LaunchOp:
+def _launch(kernel: sched.KernelOp, writer: LoopKernel, after: Sequence[SSAValue]) -> sched.LaunchOp:
     """Returns the launch of the kernel of a loop, with the origins of the launches in it."""
     launch = sched.LaunchOp(kernel.sym_name.data, writer.operands, after)
-    _locate(launch, loop)
-    origins = [inner.origins for inner in loop.walk() if isinstance(inner, sched.LaunchOp)]
+    _locate(launch, writer.loop)
+    origins = [inner.origins for inner in writer.loop.walk() if isinstance(inner, sched.LaunchOp)]
     if origins and all(each is not None for each in origins):
         launch.origins = ArrayAttr([origin for each in origins if each is not None for origin in each])
     return launch
@@ -173,7 +154,7 @@ def _replace(loop: sched.ForOp | sched.WhileOp, *items: sched.LaunchOp | sched.W
     loop.erase()
 
 
-def _erase_unused(module: ModuleOp, kernels: Kernels) -> None:
+def _erase_unused(module: ModuleOp, kernels: Mapping[str, sched.KernelOp]) -> None:
     """Erases the kernels that were inlined everywhere."""
     used = {op.kernel.root_reference.data for op in module.walk() if isinstance(op, sched.LaunchOp)}
     for name, kernel in kernels.items():

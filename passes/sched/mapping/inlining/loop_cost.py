@@ -41,8 +41,6 @@ _SLOW_OPS = (
     math.SqrtOp,
 )
 
-Kernels = Mapping[str, sched.KernelOp]
-
 
 @dataclass(slots=True)
 class LoopCost:
@@ -62,59 +60,70 @@ class LoopCost:
         self.work += other.work * times
 
 
-def cost_of(item: Operation, kernels: Kernels) -> LoopCost | None:
-    """Returns what an item does, None where it cannot be a part of a kernel."""
-    match item:
-        case sched.RowOp() | sched.SyncOp():
-            return LoopCost()
-        case sched.LaunchOp():
-            kernel = kernels.get(item.kernel.root_reference.data)
-            return None if kernel is None else _kernel_cost(kernel)
-        case sched.TransferOp():
-            extents = extents_of(item.source.type)
-            numbers = [extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX]
-            if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
+class LoopCosts:
+    """What loops over launches of `kernels` do; a kernel is looked through once."""
+
+    def __init__(self, kernels: Mapping[str, sched.KernelOp]):
+        self.kernels = kernels
+        self._of_kernels: dict[str, LoopCost | None] = {}
+
+    def of(self, item: Operation) -> LoopCost | None:
+        """Returns what an item does, None where it cannot be a part of a kernel."""
+        match item:
+            case sched.RowOp() | sched.SyncOp():
+                return LoopCost()
+            case sched.LaunchOp():
+                return self._of_kernel(item.kernel.root_reference.data)
+            case sched.TransferOp():
+                extents = extents_of(item.source.type)
+                numbers = [
+                    extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX
+                ]
+                if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
+                    return None
+                return LoopCost(prod(numbers), 2, prod(numbers))
+            case sched.ForOp():
+                times = item.trip_count
+                return self._of_blocks(item, times) if isinstance(times, int) else None
+            case sched.IfOp():
+                return self._of_blocks(item)
+            case sched.WhileOp():
+                # What makes the condition runs through at once: the body must not begin before it is made.
+                may_pause = any(map(self.pausing, item.before.block.ops))
+                return None if may_pause else self._of_blocks(item)
+            case _:
                 return None
-            return LoopCost(prod(numbers), 2, prod(numbers))
-        case sched.ForOp():
-            times = item.trip_count
-            return _cost_of_blocks(item, kernels, times) if isinstance(times, int) else None
-        case sched.IfOp():
-            return _cost_of_blocks(item, kernels)
-        case sched.WhileOp():
-            # What makes the condition runs through at once: the body must not begin before it is made.
-            may_pause = any(pausing_loops(op, kernels) for op in item.before.block.ops)
-            return None if may_pause else _cost_of_blocks(item, kernels)
-        case _:
-            return None
 
+    def pausing(self, item: Operation) -> list[sched.ForOp | sched.WhileOp]:
+        """
+        Returns the loops in an item, itself included, of which nobody knows that they take less than a kernel
+        may at once: those that go on while a condition holds, and counted ones of many steps.
+        """
+        return [
+            op
+            for op in item.walk()
+            if isinstance(op, sched.WhileOp) or (isinstance(op, sched.ForOp) and self._takes_long(op))
+        ]
 
-def pausing_loops(item: Operation, kernels: Kernels) -> list[sched.ForOp | sched.WhileOp]:
-    """
-    Returns the loops in an item, itself included, of which nobody knows that they take less than a kernel may
-    at once: those that go on while a condition holds, and counted ones of many steps.
-    """
-    return [
-        op
-        for op in item.walk()
-        if isinstance(op, sched.WhileOp) or (isinstance(op, sched.ForOp) and _takes_long(op, kernels))
-    ]
+    def _takes_long(self, loop: sched.ForOp) -> bool:
+        cost = self.of(loop)
+        return cost is not None and cost.steps > MOST_STEPS
 
+    def _of_kernel(self, name: str) -> LoopCost | None:
+        if name not in self._of_kernels:
+            kernel = self.kernels.get(name)
+            self._of_kernels[name] = None if kernel is None else _kernel_cost(kernel)
+        return self._of_kernels[name]
 
-def _takes_long(loop: sched.ForOp, kernels: Kernels) -> bool:
-    cost = cost_of(loop, kernels)
-    return cost is not None and cost.steps > MOST_STEPS
-
-
-def _cost_of_blocks(item: sched.ControlItem, kernels: Kernels, times: int = 1) -> LoopCost | None:
-    cost = LoopCost()
-    for block in item.blocks:
-        for op in block.ops:
-            inner = cost_of(op, kernels)
-            if inner is None:
-                return None
-            cost.add(inner, times)
-    return cost
+    def _of_blocks(self, item: sched.ControlItem, times: int = 1) -> LoopCost | None:
+        cost = LoopCost()
+        for block in item.blocks:
+            for op in block.ops:
+                inner = self.of(op)
+                if inner is None:
+                    return None
+                cost.add(inner, times)
+        return cost
 
 
 def _kernel_cost(kernel: sched.KernelOp) -> LoopCost | None:

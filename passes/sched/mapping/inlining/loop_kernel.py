@@ -35,7 +35,8 @@ from .....dialects import sched
 from .....dialects.buffer_size import extents_of
 from ....scalar.ops import select
 from ...planning.code import KernelCode
-from .loop_cost import Kernels, cost_of, pausing_loops
+from . import loop_cost
+from .loop_cost import LoopCosts
 
 PAUSED = MemRefType(i8, [])
 """The type of the buffer that says which loop is in the middle of its iterations."""
@@ -80,17 +81,17 @@ class LoopKernel:
 
     One in which there are `pausing` loops is launched with a buffer of type `PAUSED`, and with one of type
     `INDEX` for each of `counted`, the counted loops that pause, or have loops inside that do; it does about
-    `most_steps` quick ops at once.
+    `loop_cost.MOST_STEPS` quick ops at once.
     """
 
-    def __init__(self, loop: sched.ForOp | sched.WhileOp, kernels: Kernels, most_steps: int):
-        self.loop, self.kernels, self.most_steps = loop, kernels, most_steps
+    def __init__(self, loop: sched.ForOp | sched.WhileOp, costs: LoopCosts):
+        self.loop, self.costs = loop, costs
         self.code = KernelCode(loop)
         self._arguments: dict[SSAValue, SSAValue] = {}
         """The argument of the new kernel for each buffer of the program."""
         self._counters: dict[SSAValue, SSAValue] = {}
         """The index that stands in a buffer while an iteration runs."""
-        self.pausing = dict.fromkeys(pausing_loops(loop, kernels))
+        self.pausing = dict.fromkeys(costs.pausing(loop))
         counted = [op for op in loop.walk() if isinstance(op, sched.ForOp)]
         self.counted = [op for op in counted if self._has_pausing(op)]
         self._pausing: _Pausing | None = None
@@ -241,7 +242,7 @@ class LoopKernel:
         Writes a counted loop that leaves in the middle of an iteration, and goes on with the same one; or
         between two, where it takes long itself.
         """
-        code, cost, times = self.code, cost_of(item, self.kernels), item.trip_count
+        code, cost, times = self.code, self.costs.of(item), item.trip_count
         kept, own = pausing.indices[item], pausing.numbers.get(item)
         assert cost is not None and isinstance(times, int), f"{item.name}: cannot be inlined"
         first = select(code.b, self._runs(pausing), code.b.constant(0, i64), code.load(kept, ()))
@@ -277,7 +278,7 @@ class LoopKernel:
         code = self.code
         done = code.integer(arith.AddiOp, code.load(pausing.done, ()), code.b.constant(max(work, 1), i64))
         code.store(done, pausing.done, ())
-        return code.compare("sge", done, code.b.constant(self.most_steps, i64))
+        return code.compare("sge", done, code.b.constant(loop_cost.MOST_STEPS, i64))
 
     def _pause(self, condition: SSAValue, pausing: _Pausing, number: int) -> None:
         """Writes that the kernel is paused in a loop where a condition holds."""
@@ -292,7 +293,7 @@ class LoopKernel:
 
     def _repeat(self, loop: sched.WhileOp, indices: Mapping[SSAValue, SSAValue], pausing: _Pausing) -> None:
         """Writes a loop that goes on while its condition holds, and pauses when the kernel did enough."""
-        code, cost, number = self.code, cost_of(loop, self.kernels), pausing.numbers[loop]
+        code, cost, number = self.code, self.costs.of(loop), pausing.numbers[loop]
         assert cost is not None, f"{loop.name}: cannot be inlined"
         has_inner = any(map(self._has_pausing, loop.body.block.ops))
 
@@ -355,7 +356,7 @@ class LoopKernel:
             self.code.store(value, target.buffer, [*target.indices, *at])
 
     def _inline(self, item: sched.LaunchOp, indices: Mapping[SSAValue, SSAValue]) -> None:
-        kernel = self.kernels[item.kernel.root_reference.data]
+        kernel = self.costs.kernels[item.kernel.root_reference.data]
         places: dict[SSAValue, _Place | SSAValue] = {}
         for argument, buffer in zip(kernel.body.block.args, item.arguments, strict=True):
             counter = self._counters.get(buffer)
