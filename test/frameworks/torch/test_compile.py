@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tenon
 import torch
-from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
+from tenon.frontends.torch.told import LeftToTorchWarning
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -22,14 +22,7 @@ nets: Any = module_from_spec(_SPEC)
 _SPEC.loader.exec_module(nets)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_compiled_yet() -> Iterator[None]:
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    forget_told()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LeftToTorchWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_is_compiled_yet")
 
 
 NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], tuple[Tensor, Tensor]]]] = {

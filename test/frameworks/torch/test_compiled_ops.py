@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
 from torch import Tensor, nn
 from torch.nn import functional
 
-
-@pytest.fixture(autouse=True)
-def _all_is_compiled() -> Iterator[None]:
-    torch.manual_seed(0)
-    forget_told()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LeftToTorchWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("all_is_compiled")
 
 
 def check(function: Callable[..., Tensor], *tensors: Tensor, dynamic: bool = False) -> None:

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
 from torch import Tensor, nn, optim
 from torch.nn import functional
 
-
-@pytest.fixture(autouse=True)
-def _all_is_compiled() -> Iterator[None]:
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    forget_told()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LeftToTorchWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_is_compiled_yet")
 
 
 def each(name: str, *arguments: Any, **named: Any) -> list[Tensor]:
