@@ -44,6 +44,10 @@ class OriginAttr(ParametrizedAttribute):
     rule: StringAttr = param_def(converter=_text)
     place: StringAttr = param_def(converter=_text)
 
+    def decided(self, mode: ModeKind, why: str, rule: str) -> OriginAttr:
+        """Returns the same op where something else was decided of its memory."""
+        return OriginAttr(self.value, self.operation, self.type, mode, why, rule, self.place)
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():

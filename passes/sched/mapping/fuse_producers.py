@@ -232,8 +232,7 @@ def _note_obstacle(launch: sched.LaunchOp, obstacle: Obstacle) -> None:
     if launch.origins is not None and len(launch.origins):
         *others, last = launch.origins
         why = f"{last.why.data}; not handed on block by block, as {obstacle.why} ({obstacle.rule})"
-        noted = OriginAttr(last.value, last.operation, last.type, last.mode, why, last.rule, last.place)
-        launch.origins = ArrayAttr([*others, noted])
+        launch.origins = ArrayAttr([*others, last.decided(last.mode.data, why, last.rule.data)])
 
 
 def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> None:
@@ -246,8 +245,6 @@ def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> No
         if launch is not launches[-1] and origins:
             last = origins[-1]
             why = "handed from stage to stage of one kernel, block by block"
-            origins[-1] = OriginAttr(
-                last.value, last.operation, last.type, ModeKind.LOCAL, why, FuseProducersPass.name, last.place
-            )
+            origins[-1] = last.decided(ModeKind.LOCAL, why, FuseProducersPass.name)
         joined.extend(origins)
     new.origins = ArrayAttr(joined)

@@ -7,11 +7,12 @@ are fused if they can be stages of one kernel (`kernel_stages.py` has the rules 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import sched
@@ -28,6 +29,15 @@ MOST_ACCESSES = 8
 
 def kernel_name(launch: sched.LaunchOp) -> str:
     return launch.kernel.root_reference.data
+
+
+def erase_unlaunched(module: ModuleOp, kernels: Iterable[sched.KernelOp]) -> None:
+    """Erases those of some kernels that nothing in a module launches any more."""
+    launched = {kernel_name(op) for op in module.walk() if isinstance(op, sched.LaunchOp)}
+    for kernel in kernels:
+        if kernel.sym_name.data not in launched and kernel.parent is not None:
+            kernel.detach()
+            kernel.erase()
 
 
 @dataclass(frozen=True, slots=True)

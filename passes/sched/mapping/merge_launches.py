@@ -41,7 +41,7 @@ from ....dialects.sched import OriginAttr, Role
 from ...indices.analysis import IndexAnalysis
 from ...indices.lanes import runs_in_lanes
 from ...rewriting.kernel_names import KernelNames
-from .handovers import kernel_name, may_overlap, memory_of
+from .handovers import erase_unlaunched, kernel_name, may_overlap, memory_of
 from .merged_kernels import Arguments, ElementNest, copy_kernel, drop_stores, element_nest, merged_kernel
 
 MOST_BUFFERS = 24
@@ -201,13 +201,8 @@ class _Merger:
 
     def erase_unused(self) -> None:
         """Erases kernels that nothing launches any more."""
-        if not self.replaced:
-            return
-        used = {kernel_name(op) for op in self.module.walk() if isinstance(op, sched.LaunchOp)}
-        for name in self.replaced:
-            if name not in used and self.kernels[name].parent is not None:
-                self.kernels[name].detach()
-                self.kernels[name].erase()
+        if self.replaced:
+            erase_unlaunched(self.module, [self.kernels[name] for name in self.replaced])
 
     def _candidate(self, launch: sched.LaunchOp) -> _Candidate | None:
         name = kernel_name(launch)
@@ -408,15 +403,7 @@ def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp], is_go
         if gone and origins:
             last = origins[-1]
             why = "all that read it are in the same kernel"
-            origins[-1] = OriginAttr(
-                last.value,
-                last.operation,
-                last.type,
-                ModeKind.VIRTUAL,
-                why,
-                MergeLaunchesPass.name,
-                last.place,
-            )
+            origins[-1] = last.decided(ModeKind.VIRTUAL, why, MergeLaunchesPass.name)
         joined.extend(origins)
     if joined:
         new.origins = ArrayAttr(joined)

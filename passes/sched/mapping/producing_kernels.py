@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import low, sched
@@ -16,6 +16,7 @@ from ....dialects.modules.kernel_access import KernelAccess
 from ....dialects.sched import MappingAttr, Role
 from ...indices.nests import nest_of
 from ...scalar.builder import ScalarBuilder
+from ..steps.loop_nests.code import copy_places, writer_before
 
 _SERIAL = MappingAttr.get()
 
@@ -186,7 +187,31 @@ def _is_own(value: SSAValue) -> bool:
     return isinstance(owner, sched.BufferOp | sched.ConstantOp)
 
 
-def add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) -> list[SSAValue]:
+def copied_kernel(kernel: sched.KernelOp, name: str) -> sched.KernelOp:
+    """Puts a copy of a kernel, with another name, before it."""
+    new = kernel.clone()
+    new.sym_name = StringAttr(name)
+    copy_places(kernel, new)
+    assert kernel.parent is not None, f"{kernel.name}: stands in no module"
+    kernel.parent.insert_op_before(new, kernel)
+    return new
+
+
+def compute_argument(kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode) -> None:
+    """
+    Has a kernel compute the elements of an argument, which it loads at one place, with `code`, whose inputs
+    become arguments in its stead.
+    """
+    (load,) = [use.operation for use in argument.uses]
+    assert isinstance(load, memref.LoadOp), f"{load.name}: loads nothing"
+    value = code.write(writer_before(load), kernel, _add_inputs(kernel, argument, code), list(load.indices))
+    load.res.replace_all_uses_with(value)
+    load.detach()
+    load.erase()
+    kernel.body.block.erase_arg(argument)
+
+
+def _add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) -> list[SSAValue]:
     """Gives a kernel the inputs of `code` right after an argument that is to go, and returns them."""
     found: list[SSAValue] = []
     for place, argument in enumerate(code.inputs, old.index + 1):

@@ -49,7 +49,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 
@@ -64,7 +64,6 @@ from ...indices.nests import nest_of
 from ...machine.kernel_memory import IMAGE_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
-from ..steps.loop_nests.code import copy_places, writer_before
 from ..steps.loop_nests.errors import ScheduleError
 from ..steps.loop_nests.loops import kernel_around
 from ..steps.loop_nests.region import read_region, reads_of
@@ -72,7 +71,14 @@ from ..steps.primitives.partition import cut, pieces_along
 from ..steps.primitives.split import split
 from ..steps.primitives.stage import stage
 from ..steps.recipe import end_recipe
-from .producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
+from .producing_kernels import (
+    ElementCode,
+    compute_argument,
+    copied_kernel,
+    element_code,
+    launch_without,
+    producer_of,
+)
 from .reasons import add_reason
 
 MOST_ROWS_COPIED = 1.75
@@ -125,7 +131,7 @@ class StageImagesPass(ModulePass):
         left = len(launches[name])
         for filler, pairs in groups.items():
             left -= len(pairs)
-            staged = kernel if left == 0 else _copied(kernel, names)
+            staged = kernel if left == 0 else copied_kernel(kernel, names.fresh(f"{name}_staged"))
             again = self._image(staged)
             assert again is not None, f"{kernel.name}: a copy of @{name} is another kernel"
             self._stage(*again, codes[filler])
@@ -180,15 +186,7 @@ class StageImagesPass(ModulePass):
         innermost = stage(outer, image)[-1]
         if code is not None:
             end_recipe(kernel, "the image is computed where it is staged, by what was another kernel")
-            (load,) = [use.operation for use in image.uses]
-            assert isinstance(load, memref.LoadOp), f"{load.name}: a copy loads what it copies"
-            value = code.write(
-                writer_before(load), kernel, add_inputs(kernel, image, code), list(load.indices)
-            )
-            load.res.replace_all_uses_with(value)
-            load.detach()
-            load.erase()
-            kernel.body.block.erase_arg(image)
+            compute_argument(kernel, image, code)
         self._map_copy(kernel, innermost, NBYTES[element_type_of(image.type)])
         add_reason(kernel, f"{at_once} rows of the image at a time in a local buffer")
 
@@ -234,16 +232,6 @@ class StageImagesPass(ModulePass):
             lanes = min(widths, key=lambda width: piece.extent // width + piece.extent % width)
             if piece.is_linear and lanes > 1:
                 part.mapping = MappingAttr.get(vector=lanes)
-
-
-def _copied(kernel: sched.KernelOp, names: KernelNames) -> sched.KernelOp:
-    """Puts a copy of a kernel, with another name, before it."""
-    new = kernel.clone()
-    new.sym_name = StringAttr(names.fresh(f"{kernel.sym_name.data}_staged"))
-    copy_places(kernel, new)
-    assert kernel.parent is not None, f"{kernel.name}: stands in no module"
-    kernel.parent.insert_op_before(new, kernel)
-    return new
 
 
 def _is_read_apart(image: BlockArgument) -> bool:

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
@@ -44,11 +44,16 @@ from .....dialects.low.constant_integer import constant_integer
 from .....dialects.memory_modes import ModeKind
 from .....dialects.modules.hazards import item_blocks, items_in
 from .....dialects.modules.kernel_access import access_of, accesses_of
-from .....dialects.sched import OriginAttr
 from ....rewriting.kernel_names import KernelNames
-from ...steps.loop_nests.code import writer_before
-from ..handovers import kernel_name
-from ..producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
+from ..handovers import erase_unlaunched, kernel_name
+from ..producing_kernels import (
+    ElementCode,
+    compute_argument,
+    copied_kernel,
+    element_code,
+    launch_without,
+    producer_of,
+)
 
 MOST_OPS = 24
 """The most ops of what is computed in a loop: about what is done while an update waits for the one before."""
@@ -89,11 +94,8 @@ class _Inliner:
 
     def erase_unused(self) -> None:
         """Erases kernels that nothing launches any more."""
-        used = {kernel_name(op) for op in self.module.walk() if isinstance(op, sched.LaunchOp)}
-        for name in self.replaced:
-            if name not in used:
-                self.kernels[name].detach()
-                self.kernels[name].erase()
+        if self.replaced:
+            erase_unlaunched(self.module, [self.kernels[name] for name in self.replaced])
 
     def _find(self, launch: sched.LaunchOp) -> tuple[memref.LoadOp, sched.LaunchOp, ElementCode] | None:
         """Returns a load in the kernel of a launch, and the launch and the code that make what it loads."""
@@ -129,21 +131,11 @@ class _Inliner:
 
     def _write(self, kernel: sched.KernelOp, number: int, code: ElementCode) -> sched.KernelOp:
         """Adds a copy of a kernel that computes what another one loads as argument `number`."""
-        new = kernel.clone()
         base = self.base_names.get(kernel, kernel.sym_name.data)
-        name = self.names.fresh(f"{base}_inlined")
+        new = copied_kernel(kernel, self.names.fresh(f"{base}_inlined"))
         self.base_names[new] = base
-        new.sym_name = StringAttr(name)
-        assert kernel.parent is not None, f"{kernel.name}: stands in no module"
-        kernel.parent.insert_op_before(new, kernel)
-        buffer = new.body.block.args[number]
-        (load,) = [use.operation for use in buffer.uses]
-        assert isinstance(load, memref.LoadOp), f"{load.name}: loads nothing"
-        value = code.write(writer_before(load), new, add_inputs(new, buffer, code), list(load.indices))
-        load.res.replace_all_uses_with(value)
-        load.detach()
-        load.erase()
-        new.body.block.erase_arg(buffer)
+        compute_argument(new, new.body.block.args[number], code)
+        name = new.sym_name.data
         self.kernels[name] = new
         self.accesses[name] = access_of(new)
         return new
@@ -185,7 +177,5 @@ def _note_origin(producer: sched.LaunchOp) -> None:
     if producer.origins is not None and len(producer.origins):
         *others, last = producer.origins
         why = "computed in the loop that reads each element once"
-        noted = OriginAttr(
-            last.value, last.operation, last.type, ModeKind.VIRTUAL, why, InlineElementsPass.name, last.place
-        )
-        producer.origins = type(producer.origins)([*others, noted])
+        noted = last.decided(ModeKind.VIRTUAL, why, InlineElementsPass.name)
+        producer.origins = ArrayAttr([*others, noted])

@@ -35,7 +35,7 @@ Requires: unmapped `sched` kernels. Ensures: what the programs compute is unchan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -46,6 +46,7 @@ from xdsl.passes import ModulePass
 from .....dialects import sched
 from ....rewriting.kernel_names import KernelNames
 from ...planning.code import KernelCode
+from ..handovers import erase_unlaunched
 from ..reasons import add_reason
 from . import loop_cost
 from .loop_cost import LoopCosts
@@ -66,7 +67,7 @@ class InlineLaunchesPass(ModulePass):
                 prefix = f"{program.sym_name.data}_loop_{number}"
                 for kernel in _launch_kernel(program, writer, names, prefix):
                     op.body.block.insert_op_before(kernel, program)
-        _erase_unused(op, kernels)
+        erase_unlaunched(op, kernels.values())
 
 
 def _outermost(block: Block, costs: LoopCosts) -> Iterator[LoopKernel]:
@@ -152,12 +153,3 @@ def _replace(loop: sched.ForOp | sched.WhileOp, *items: sched.LaunchOp | sched.W
     loop.token.replace_all_uses_with(items[-1].token)
     loop.detach()
     loop.erase()
-
-
-def _erase_unused(module: ModuleOp, kernels: Mapping[str, sched.KernelOp]) -> None:
-    """Erases the kernels that were inlined everywhere."""
-    used = {op.kernel.root_reference.data for op in module.walk() if isinstance(op, sched.LaunchOp)}
-    for name, kernel in kernels.items():
-        if name not in used:
-            kernel.detach()
-            kernel.erase()

@@ -7,6 +7,11 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
+from tenon.dialects import context, sched
+from tenon.dialects.modules.parsing import location_text
+from tenon.passes.machine.target import DEFAULT_TARGET
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.pipeline import graph_passes, sched_passes
 from tenon.passes.sched.mapping.inlining import inline_elements
 
 N = 10_007
@@ -84,3 +89,11 @@ def test_explain_says_where_elements_are_computed():
     text = str(tenon.explain(counts, v, i))
     assert "computed in the loop that reads each element once" in text
     assert "inline-elements: -1 sched.axis, -1 sched.kernel" in text
+
+
+def test_the_lines_of_the_program_stay_with_its_ops():
+    module = tenon.jit(sums_at_both_ends).lower(np.ones(N, "f4"), np.zeros(N, np.int64)).module
+    PassManager((*graph_passes(DEFAULT_TARGET), *sched_passes(DEFAULT_TARGET))).run(context(), module)
+    kernels = [op for op in module.ops if isinstance(op, sched.KernelOp) and "_inlined" in op.sym_name.data]
+    assert len(kernels) == 1
+    assert all("test_inline_elements.py" in location_text(op.location) for op in kernels[0].walk())
