@@ -106,7 +106,7 @@ class _Check:
             self._check(op, subscript, extent, ((lanes, 1),) if dim == last else (), dim, last + 1)
 
     def _tile(self, op: TileFmaOp) -> None:
-        if op.live is not None:
+        if op.live is not None or op.live_rows is not None:
             return
         rows, columns = op.rows.value.data, op.columns.value.data
         depths = [self._constant(depth) for depth in op.depths]

@@ -75,14 +75,15 @@ class TileFmaOp(IRDLOperation):
     Where `nibbles` stands before `rhs`, its bytes have two signed numbers of four bits each: the last depth,
     of 2 steps of 0 in `rhs`, takes the one in the lower bits and then the one in the upper bits.
 
-    With `live` only the first `live` columns exist: no others are read or written.
+    With `live` behind the columns only so many of them exist: no others are read or written. Behind the rows
+    it says the same of these, of which there is at least one.
 
     `prefetch` says what the next tile reads. Step k prefetches `count` elements from `at + k * step` on: of
     the only depth, or of several all but the last one, as one number. A prefetch changes nothing but time,
     and its elements need not exist.
 
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
-    There is no `live` then, and no `+=`.
+    There is no `live` then, of either, and no `+=`.
 
     `ahead` is a distance in elements: the microkernel may prefetch `rhs` so far ahead of its loads, beyond
     the end of the buffer too. It changes no result, and a backend may ignore it.
@@ -93,6 +94,8 @@ class TileFmaOp(IRDLOperation):
         : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
     low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
+    low.tile_fma 8 live %m x 48 live %n %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
+        depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 8 x 32 ahead 1024 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
@@ -130,6 +133,7 @@ class TileFmaOp(IRDLOperation):
     live = opt_operand_def(INDEX)
     lhs_next = opt_operand_def(INDEX)
     rhs_next = opt_operand_def(INDEX)
+    live_rows = opt_operand_def(INDEX)
     lhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
     rhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -149,6 +153,7 @@ class TileFmaOp(IRDLOperation):
         rhs_next: tuple[SSAValue, int, int] | None = None,
         unsigned: tuple[bool, bool] = (False, False),
         nibbles: bool = False,
+        live_rows: SSAValue | None = None,
     ):
         """
         `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
@@ -158,7 +163,8 @@ class TileFmaOp(IRDLOperation):
         """
         super().__init__(
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
-            + [None if each is None else each[0] for each in (lhs_next, rhs_next)],
+            + [None if each is None else each[0] for each in (lhs_next, rhs_next)]
+            + [live_rows],
             properties={
                 "rows": IntegerAttr(shape[0], i64),
                 "columns": IntegerAttr(shape[1], i64),
@@ -177,11 +183,10 @@ class TileFmaOp(IRDLOperation):
     def parse(cls, parser: Parser) -> TileFmaOp:
         start = parser.pos
         rows = parser.parse_integer(allow_boolean=False)
+        live_rows = _parse_live(parser)
         parser.parse_keyword("x")
         columns = parser.parse_integer(allow_boolean=False)
-        live = None
-        if parser.parse_optional_keyword("live") is not None:
-            live = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+        live = _parse_live(parser)
         transposed = parser.parse_optional_keyword("transposed") is not None
         ahead: int | None = None
         if parser.parse_optional_keyword("ahead") is not None:
@@ -230,15 +235,16 @@ class TileFmaOp(IRDLOperation):
             rhs_next,
             (lhs_unsigned, rhs_unsigned),
             nibbles,
+            live_rows,
         )
         op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.rows.value.data} x {self.columns.value.data}")
-        if self.live is not None:
-            printer.print_string(" live ")
-            printer.print_ssa_value(self.live)
+        printer.print_string(f" {self.rows.value.data}")
+        _print_live(printer, self.live_rows)
+        printer.print_string(f" x {self.columns.value.data}")
+        _print_live(printer, self.live)
         if self.transposed is not None:
             printer.print_string(" transposed")
         if self.ahead is not None:
@@ -300,7 +306,8 @@ class TileFmaOp(IRDLOperation):
                 raise VerifyException(f"{self.name}: {name} is unsigned {buffer.type}, expected integers")
         if self.rhs_nibbles is not None:
             self._verify_nibbles()
-        if self.transposed is not None and (self.accumulates is not None or self.live is not None):
+        is_cut = self.live is not None or self.live_rows is not None
+        if self.transposed is not None and (self.accumulates is not None or is_cut):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
         for name, place, steps in self._next:
@@ -325,6 +332,18 @@ class TileFmaOp(IRDLOperation):
                 f"{self.name}: nibbles and {len(self.depths)} depths, the last one of {depth} steps of "
                 f"{step} in rhs (expected two or more, the last one of 2 steps of 0)"
             )
+
+
+def _parse_live(parser: Parser) -> SSAValue | None:
+    if parser.parse_optional_keyword("live") is None:
+        return None
+    return parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+
+
+def _print_live(printer: Printer, live: SSAValue | None) -> None:
+    if live is not None:
+        printer.print_string(" live ")
+        printer.print_ssa_value(live)
 
 
 def _parse_indices(parser: Parser) -> list[SSAValue]:
@@ -362,4 +381,4 @@ def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]
 def sizes_of_tile(op: TileFmaOp) -> tuple[SSAValue, ...]:
     """Returns the indices that say how far a tile reaches and how it steps, but not where it begins."""
     rest = (op.acc_row, op.lhs_row, *op.lhs_steps, *op.rhs_steps, *op.depths)
-    return rest if op.live is None else (*rest, op.live)
+    return (*rest, *(live for live in (op.live, op.live_rows) if live is not None))

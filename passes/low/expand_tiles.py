@@ -17,8 +17,9 @@ Replaces register tiles by loops over their depth, for backends that have no rul
 
 The sums stay in variables, three quarters of the registers; a larger tile is several such loops. Columns that
 fill no vector of `vector-nbytes` are narrower vectors, and a last one a scalar. With a number of columns that
-is known at run time only, each vector of them is a tile of its own, and then each column. Constants go to the
-front of the kernel, each once. The prefetches of a tile are left out, but for `ahead`.
+is known at run time only, each vector of them is a tile of its own, and then each column. Of a number of rows
+that is, those that there are not read the first one and store nothing. Constants go to the front of the
+kernel, each once. The prefetches of a tile are left out, but for `ahead`.
 
 Requires: nothing. Ensures: no `low.tile_fma` remains; what the module computes is unchanged, bit for bit.
 """
@@ -41,13 +42,13 @@ from xdsl.dialects.builtin import (
     VectorType,
     i8,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from ...dialects.element_types import NBYTES, element_type_of, is_float, with_lanes
-from ...dialects.low import AllocaOp, Conversion, ConvertOp, KernelOp, TileFmaOp
+from ...dialects.low import AllocaOp, Conversion, ConvertOp, KernelOp, SelectOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.nibbles import NIBBLE_BITS
 from ...dialects.low.prefetch import set_prefetch_distance
@@ -154,18 +155,45 @@ class _TileWriter:
 
     def _write(self, rows: range, pieces: Sequence[_Piece]) -> None:
         op = self.op
+        alive = {row: self._is_live(row) for row in rows}
         places = [(row, piece) for row in rows for piece in pieces]
         if op.accumulates is None:
             sums = [self._zero(piece.lanes) for _, piece in places]
         else:
-            sums = [self._load(op.acc, self._acc_at(row, piece), piece.lanes) for row, piece in places]
-        lhs_rows = [self.product(self.index(row), op.lhs_row) for row in rows]
+            sums = [
+                self._load(op.acc, self._acc_at(row, piece, alive[row]), piece.lanes) for row, piece in places
+            ]
+        lhs_rows = [self._row(row, op.lhs_row, alive[row]) for row in rows]
         sums = self._sum(sums, 0, lhs_rows, pieces, op.lhs_at, op.rhs_at)
         for (row, piece), value in zip(places, sums, strict=True):
-            if op.transposed is None:
-                self._store(value, op.acc, self._acc_at(row, piece), piece.lanes)
-            else:
+            if op.transposed is not None:
                 self._store_column(value, row, piece)
+            else:
+                self._store_row(value, row, piece, alive[row])
+
+    def _store_row(self, value: SSAValue, row: int, piece: _Piece, is_live: SSAValue | None) -> None:
+        """Stores sums of a row, if there is that row."""
+        if is_live is None:
+            self._store(value, self.op.acc, self._acc_at(row, piece), piece.lanes)
+            return
+        body = Block()
+        self.insert(scf.IfOp(is_live, [], Region(body)))
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
+        self._store(value, self.op.acc, self._acc_at(row, piece), piece.lanes)
+        self.insert(scf.YieldOp())
+        self.builder = outer
+
+    def _is_live(self, row: int) -> SSAValue | None:
+        """Returns what says whether there is a row, None where there always is."""
+        live = self.op.live_rows
+        if live is None or row == 0:
+            return None
+        return self.value(arith.CmpiOp(live, self.index(row), "sgt"), "is_live")
+
+    def _row(self, row: int, step: SSAValue, is_live: SSAValue | None) -> SSAValue:
+        """Returns how far a row is behind the first one, which it is itself if there is no such row."""
+        far = self.product(self.index(row), step)
+        return far if is_live is None else self.value(SelectOp(is_live, far, self.index(0)), "row")
 
     def _sum(
         self,
@@ -233,8 +261,8 @@ class _TileWriter:
             return self.value(math.FmaOp(lhs, rhs, sum), "sum")
         return self.value(arith.AddiOp(sum, self.value(arith.MuliOp(lhs, rhs), "product")), "sum")
 
-    def _acc_at(self, row: int, piece: _Piece) -> SSAValue:
-        start = self.sum(self.op.acc_at, self.product(self.index(row), self.op.acc_row))
+    def _acc_at(self, row: int, piece: _Piece, is_live: SSAValue | None = None) -> SSAValue:
+        start = self.sum(self.op.acc_at, self._row(row, self.op.acc_row, is_live))
         return self.sum(start, piece.first)
 
     def _zero(self, lanes: int) -> SSAValue:

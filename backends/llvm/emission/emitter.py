@@ -10,6 +10,7 @@ from xdsl.dialects.scf import ConditionOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ....dialects.buffer_size import ALIGNMENT, PRIVATE_NBYTES_LIMIT
 from ....dialects.element_types import lanes_of
 from ....dialects.low import EXPANDED_OPS, Dimension, KernelOp
 from ..limits import MOST_LANES
@@ -156,6 +157,25 @@ class Emitter:
         """Fetches the cache line at a pointer, for reading, into all caches; there need be no memory."""
         operands = [("ptr", pointer), ("i32", "0"), ("i32", "3"), ("i32", "1")]
         self.lines.append(f"  {self.call('prefetch.p0', 'void', operands)}")
+
+    def private_memory(
+        self, op: Operation, element: str, nbytes: int, count: int, hint: str | None = None
+    ) -> str:
+        """
+        Returns memory of a work-item for so many elements of so many bytes each.
+
+        Raises:
+            DiagnosticException: with what the kernel has already that is more than a work-item may have.
+        """
+        self.private_nbytes += count * nbytes
+        if self.private_nbytes > PRIVATE_NBYTES_LIMIT:
+            raise DiagnosticException(
+                f"llvm: {op.name}: kernel @{self.kernel.sym_name.data} needs {self.private_nbytes} bytes of "
+                f"private memory, {PRIVATE_NBYTES_LIMIT} is the limit"
+            )
+        name = self.names.fresh(hint)
+        self.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {ALIGNMENT}")
+        return name
 
     def opaque(self, pointer: str) -> str:
         """

@@ -24,7 +24,6 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ....dialects.buffer_size import ALIGNMENT, PRIVATE_NBYTES_LIMIT
 from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ....dialects.low import (
     AllocaOp,
@@ -332,15 +331,8 @@ def _alloca(emitter: Emitter, op: AllocaOp) -> None:
     element, nbytes = storage(op, op.type)
     emitter.type(op, element_type_of(op.type))
     (count,) = op.type.get_shape()
-    kernel = emitter.kernel.sym_name.data
-    emitter.private_nbytes += count * nbytes
-    if emitter.private_nbytes > PRIVATE_NBYTES_LIMIT:
-        raise DiagnosticException(
-            f"llvm: {op.name}: kernel @{kernel} needs {emitter.private_nbytes} bytes of private memory, "
-            f"{PRIVATE_NBYTES_LIMIT} is the limit"
-        )
-    name = emitter.values[op.memref] = emitter.names.fresh(op.memref.name_hint)
-    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {ALIGNMENT}")
+    name = op.memref.name_hint
+    emitter.values[op.memref] = emitter.private_memory(op, element, nbytes, count, name)
 
 
 def _broadcast(emitter: Emitter, op: vector.BroadcastOp) -> None:

@@ -2,9 +2,10 @@
 Writes `low.tile_fma`: one fma per row and vector for each step of the depth, all sums in registers.
 
 A step loads the vectors of a row of `rhs`, and for each row of the tile one element of `lhs` into all lanes.
-Columns that fill no whole vector are loaded and stored under a mask. A tile that needs more registers than
-there are is written as several smaller ones, of which the first prefetches. How wide the vectors are changes
-no bits: no sum is split.
+Columns that fill no whole vector are loaded and stored under a mask. Of rows whose number varies, those that
+there are not read the first one and write a scratch. A tile that needs more registers than there are is
+written as several smaller ones, of which the first prefetches. How wide the vectors are changes no bits: no
+sum is split.
 
 Sums of products of integers of 16 bits or less are written two steps of the depth at a time where the
 processor has an instruction that adds the products of pairs, bytes without a sign by those with one four at
@@ -108,7 +109,9 @@ class _TileWriter:
         self.several = SeveralProducts(emitter, self.acc, self.lhs, self.rhs, lanes)
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
-        self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
+        self.alive = [self._is_live(part.row + number) for number in range(part.rows)]
+        """What says whether there is a row, None where there always is."""
+        self.lhs_rows = [self._lhs_row(row, number) for number in range(part.rows)]
         self.is_one_depth = len(op.depths) == 1
         self.turn: Amount = 0
         """The number of the step, of all depths but the last one, where there are several."""
@@ -131,14 +134,51 @@ class _TileWriter:
             self._write_transposed()
             return
         acc = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(acc_row, part.row))
-        places = [self._step(self.acc, acc, self._times(acc_row, row)) for row in range(part.rows)]
-        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
+        places = self._live_places(
+            [self._step(self.acc, acc, self._times(acc_row, row)) for row in range(part.rows)]
+        )
+        first = 0 if op.live_rows is not None else part.row
+        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, first))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
         sums = [self._start(place, number) for place in places for number in range(self.vectors)]
         sums = self._sum(self._depths(), lhs, rhs, sums)
         for row, place in enumerate(places):
             for number in range(self.vectors):
                 self._store(sums[row * self.vectors + number], place, number)
+
+    def _is_live(self, row: int) -> str | None:
+        live = self.op.live_rows
+        if live is None or row == 0:
+            return None
+        return self.emitter.emit(f"icmp sgt i64 {self.emitter.values[live]}, {row}", "is_live")
+
+    def _lhs_row(self, row: Amount, number: int) -> Amount:
+        """
+        Returns how far a row of the part is behind the first one of it; where rows may lack, behind the first
+        one of the tile, which it is itself if there is no such row.
+        """
+        if self.op.live_rows is None:
+            return self._times(row, number)
+        far, is_live = self._times(row, self.part.row + number), self.alive[number]
+        return far if is_live is None else self.emitter.emit(f"select i1 {is_live}, i64 {far}, i64 0")
+
+    def _live_places(self, places: Sequence[str]) -> list[str]:
+        """Returns where rows of sums are, or a scratch instead of those that there are not."""
+        if all(is_live is None for is_live in self.alive):
+            return list(places)
+        emitter, element = self.emitter, self.acc.element
+        count = self.vectors * self.lanes
+        scratch = emitter.private_memory(self.op, element, self.acc.nbytes, count, "scratch")
+        if self.op.accumulates is not None:
+            for number in range(self.vectors):
+                place = self._step(self.acc, scratch, number * self.lanes)
+                emitter.lines.append(
+                    f"  store {self.type} zeroinitializer, ptr {place}, align {self.acc.nbytes}"
+                )
+        return [
+            place if is_live is None else emitter.emit(f"select i1 {is_live}, ptr {place}, ptr {scratch}")
+            for place, is_live in zip(places, self.alive, strict=True)
+        ]
 
     def _write_transposed(self) -> None:
         """Writes sums of which each row of a vector's lanes goes to a row of its own."""

@@ -82,18 +82,30 @@ class _Tile:
             for row in self.rows:
                 for number, (column, lanes) in enumerate(self.pieces):
                     name = sums[row, number] = kernel.fresh("sum")
-                    start = f"({vector_type(self.element, lanes)})(0)"
+                    start = zero = f"({vector_type(self.element, lanes)})(0)"
                     if op.accumulates is not None:
                         start = self._load(op.acc, self._acc_at(row, column), lanes)
+                        if self.is_live(row) is not None:
+                            start = f"{self.is_live(row)} ? {start} : {zero}"
                     kernel.line(f"{vector_type(self.element, lanes)} {name} = {start};")
             self._sum(sums)
             for row in self.rows:
+                is_live = self.is_live(row)
+                if is_live is not None:
+                    kernel.line(f"if ({is_live}) {{")
                 for number, (column, lanes) in enumerate(self.pieces):
                     if op.transposed is None:
                         self._store(self._acc_at(row, column), lanes, sums[row, number])
                     else:
                         self._store_transposed(row, column, lanes, sums[row, number])
+                if is_live is not None:
+                    kernel.line("}")
         kernel.line("}")
+
+    def is_live(self, row: int) -> str | None:
+        """Returns what says whether there is a row, None where there always is."""
+        live = self.op.live_rows
+        return None if live is None or row == 0 else f"({row} < {self.kernel.expressions[live]})"
 
     def _store_transposed(self, row: int, column: str, lanes: int | None, value: str) -> None:
         """Stores the lanes of a vector one by one, a row of acc apart."""
@@ -131,7 +143,10 @@ class _Tile:
             columns.append(name)
         for row in self.rows:
             factor = kernel.fresh("factor")
-            place = f"{lhs} + {row} * {kernel.expressions[op.lhs_row]}"
+            is_live = self.is_live(row)
+            # A row that there is not adds up the products of the first one, which are not stored.
+            number = str(row) if is_live is None else f"({is_live} ? {row} : 0)"
+            place = f"{lhs} + {number} * {kernel.expressions[op.lhs_row]}"
             value = self._load(op.lhs, place, None, op.lhs_unsigned is not None)
             kernel.line(f"const {self.element} {factor} = {value};")
             for number, (_, lanes) in enumerate(self.pieces):

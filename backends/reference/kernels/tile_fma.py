@@ -69,7 +69,12 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         columns = max(size[op.live], 0)
     if columns == 0:
         return
-    dtype, rows = dtype_of(op.acc.type), np.arange(op.rows.value.data)
+    count = op.rows.value.data
+    if op.live_rows is not None:
+        if not 1 <= size[op.live_rows] <= count:
+            raise InterpreterError(f"{describe(op)}: {size[op.live_rows]} live rows of {count}")
+        count = size[op.live_rows]
+    dtype, rows = dtype_of(op.acc.type), np.arange(count)
     acc, acc_at = run.memories[op.acc], run.values[op.acc_at]
     if op.transposed is None:
         starts = [acc_at + row * size[op.acc_row] for row in rows]

@@ -63,6 +63,28 @@ low.kernel @live(%a: memref<5xf32>, %b: memref<40xbf16>, %c: memref<8xf32>) grid
 
 // -----
 
+// Only the live rows: one that there is not reads the first one, and is not stored.
+// CHECK-LABEL: low.kernel @live_rows
+// CHECK:         %is_live = arith.cmpi sgt, %n, %c1 : index
+// CHECK:         %row = low.select %is_live, %c5, %c0 : index
+// CHECK:           memref.load %a[%{{.*}}] : memref<10xf32>
+// CHECK:         vector.store %sum, %c[%c0] : memref<12xf32>, vector<4xf32>
+// CHECK-NEXT:    scf.if %is_live {
+// CHECK-NEXT:      vector.store %sum_1, %c[%c6] : memref<12xf32>, vector<4xf32>
+// CHECK-NEXT:    }
+low.kernel @live_rows(%n: index, %a: memref<10xf32>, %b: memref<20xf32>, %c: memref<12xf32>) dims [n]
+    grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  low.tile_fma 2 live %n x 4 %c[%c0, %c6] = %a[%c0, %c5, %c1] * %b[%c0, %c4] depth [%c5]
+    : memref<12xf32>, memref<10xf32>, memref<20xf32>
+}
+
+// -----
+
 // A kernel without tiles stays as it is.
 // CHECK-LABEL: low.kernel @without
 // CHECK-NEXT:    %i = low.block_id x

@@ -48,6 +48,7 @@ class Tile:
     grid: int = 3
     unsigned: tuple[bool, bool] = (False, False)
     nibbles: bool = False
+    live_rows: int | None = None
 
     @property
     def steps(self) -> tuple[list[int], list[int]]:
@@ -90,6 +91,8 @@ class Tile:
         }
         if self.live is not None:
             numbers["live"] = self.live
+        if self.live_rows is not None:
+            numbers["live_rows"] = self.live_rows
         lines = [f"%{name} = arith.constant {number} : index" for name, number in numbers.items()]
         lines += [f"%{name}_at = arith.muli %g, %{name}_size : index" for name in ("acc", "lhs", "rhs")]
         range_ = range(len(self.depths))
@@ -100,6 +103,7 @@ class Tile:
             f"memref<{self.grid * size}x{type}>" for size, type in zip(self.sizes, self.types, strict=True)
         ]
         live = "" if self.live is None else " live %live"
+        live_rows = "" if self.live_rows is None else " live %live_rows"
         transposed = " transposed" if self.transposed else ""
         ahead = f" ahead {self.ahead}" if self.ahead else ""
         sign = "+=" if self.accumulates else "="
@@ -109,7 +113,7 @@ class Tile:
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
           {" ".join(lines)}
-          low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead}
+          low.tile_fma {self.rows}{live_rows} x {self.columns}{live}{transposed}{ahead}
             %acc[%acc_at, %acc_row] {sign}{of_lhs}
             %lhs[%lhs_at, %lhs_row, {lhs}] *{of_rhs} %rhs[%rhs_at, {rhs}]
             depth [{depths}] {self.prefetch} : {", ".join(buffers)}
@@ -138,7 +142,7 @@ class Tile:
         lhs_steps, rhs_steps = self.steps
         for group in range(self.grid):
             acc_at, lhs_at, rhs_at = (group * size for size in self.sizes)
-            for row in range(self.rows):
+            for row in range(self.rows if self.live_rows is None else self.live_rows):
                 place = slice(acc_at + row * self.row, acc_at + row * self.row + columns)
                 if self.transposed:
                     place = slice(acc_at + row, acc_at + row + columns * self.row, self.row)
@@ -190,6 +194,18 @@ TILES = [
     Tile(3, 48, live=0),
     Tile(3, 48, live=17, accumulates=True),
     Tile(2, 8, live=8),
+    # One row, all rows; several parts, of which some have no row; one column at a time.
+    Tile(4, 32, (9,), lhs_row=10, live_rows=1),
+    Tile(8, 48, (9,), lhs_row=10, live_rows=5),
+    Tile(8, 32, (40,), lhs_row=40, live_rows=8, ahead=4),
+    Tile(40, 3, (2, 5), live_rows=17),
+    Tile(40, 17, (5,), lhs_row=6, live_rows=3, accumulates=True),
+    Tile(8, 48, (3, 4), lhs_row=20, live_rows=7, live=17, accumulates=True),
+    Tile(7, 20, types=("f64", "f32", "f64"), live_rows=4),
+    Tile(6, 33, types=("f32", "bf16", "bf16"), lhs_row=9, live_rows=5, accumulates=True),
+    Tile(5, 35, (7,), types=("i32", "i16", "i8"), lhs_row=7, live_rows=3),
+    Tile(6, 35, (8,), types=("i32", "i8", "i8"), lhs_row=9, unsigned=(True, False), live_rows=2),
+    Tile(8, 48, (9, 2), types=("f32", "f32", "i8"), lhs_row=40, nibbles=True, live_rows=6),
     Tile(8, 32, (40,), lhs_row=40, ahead=4),
     Tile(3, 37, (2, 9), accumulates=True, lhs_row=18, ahead=100000),
     Tile(2, 20, live=17, ahead=1),
@@ -436,6 +452,11 @@ def test_tile_outside_of_a_buffer_is_an_error():
     text = Tile(2, 4, live=2, grid=1).text.replace("%live = arith.constant 2", "%live = arith.constant 5")
     with pytest.raises(InterpreterError, match=r"low\.tile_fma.*5 live columns of 4"):
         run_kernel(kernel_of(text), arrays)
+    text = Tile(2, 4, live_rows=2, grid=1).text
+    for number in (0, 3):
+        wrong = text.replace("%live_rows = arith.constant 2", f"%live_rows = arith.constant {number}")
+        with pytest.raises(InterpreterError, match=rf"low\.tile_fma.*{number} live rows of 2"):
+            run_kernel(kernel_of(wrong), arrays)
 
 
 def test_sums_of_a_full_tile_stay_in_registers():
@@ -444,6 +465,22 @@ def test_sums_of_a_full_tile_stay_in_registers():
     assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
     assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
     assert not re.findall(r"\(%rsp\), %zmm|%zmm\d+, [-\d]*\(%rsp\)", assembly)
+
+
+@pytest.mark.parametrize(
+    ("target", "tile"),
+    [("x86-64-v4", Tile(8, 32, (64,), lhs_row=64)), ("x86-64-v3", Tile(4, 16, (64,), lhs_row=64))],
+    ids=str,
+)
+def test_rows_that_may_lack_are_in_registers_with_their_places(target: str, tile: Tile) -> None:
+    it = llvm_backend(target)
+    tile = replace(tile, live_rows=tile.rows)
+    # How many there are is known when the kernel runs.
+    text = tile.text.replace("%live_rows = arith.constant", "%most_rows = arith.constant")
+    text = text.replace("live %live_rows", "live %g")
+    assembly = it.compiler.assembly(it.renderer.render(parse_module(text), it.device), it.device)  # pyright: ignore
+    (loop,) = re.findall(r"\n(\.L\w+):\n((?:(?!\n\.L).)*vfmadd(?:(?!\n\.L).)*)\1\n", assembly, re.DOTALL)
+    assert loop[1].count("vfmadd") in (2 * tile.rows, 4 * tile.rows) and "(%rsp)" not in loop[1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ which what follows loads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -34,11 +34,15 @@ from .panel_prefetch import next_panel
 from .tile_prefetch import Prefetched, prefetched
 from .tile_sums import TileOperand, TileReader, TileSum
 
-LEFT_ROWS = 4
+LEFT_ROWS = 8, 4, 1
 """
-Of rows that are left over, in a number that varies, so many are added up at once: with two vectors of columns
-they keep the units that multiply busy, which one row does not.
+How many rows tiles have of what is left over, in a number that varies; all but the last may lack some.
+Eight places are all that there are registers for. Fewer rows than four take as long, as sums wait for those
+before them, but one: it leaves more loads under way, and a step of GPT-2 took 1.14 of the time in four rows.
 """
+
+LEFT_COLUMNS = 4
+"""Columns that are left over where rows are vectors are added up so many at once."""
 
 
 def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
@@ -278,8 +282,8 @@ class _TileLowering:
         whole: tuple[_Span, _Span] | None = None,
     ) -> None:
         """
-        As `_add_up`, of as many rows as there are: of a number that varies some at a time, then one. Of sums
-        whose rows are vectors that goes for the columns too.
+        As `_add_up`, of as many rows as there are: of a number that varies in tiles that some rows of lack.
+        Where rows are vectors, each of them is one, and of the columns some are added up at once, then each.
         """
 
         def add_up(some_rows: _Span, some_columns: _Span) -> None:
@@ -288,14 +292,18 @@ class _TileLowering:
 
         def each_column(some_rows: _Span) -> None:
             if self.is_transposed:
-                self._in_known_spans(self.columns, columns, lambda some: add_up(some_rows, some), LEFT_ROWS)
+                self._in_known_spans(
+                    self.columns, columns, lambda some: add_up(some_rows, some), LEFT_COLUMNS
+                )
             else:
                 add_up(some_rows, columns)
 
-        if self.rows is None:
+        if self.rows is None or rows.live is None:
             each_column(rows)
+        elif self.is_transposed:
+            self._in_known_spans(self.rows, rows, each_column, 1)
         else:
-            self._in_known_spans(self.rows, rows, each_column, 1 if self.is_transposed else LEFT_ROWS)
+            self._in_cut_spans(self.rows, rows, rows.live, each_column)
 
     def _in_known_spans(
         self, axis: AxisLowering, span: _Span, body: Callable[[_Span], None], at_once: int
@@ -313,6 +321,35 @@ class _TileLowering:
             self._repeat(axis, first, times, most_times, body, step=at_once)
             first = first + indices.bind(times, most_times, axis.axis.hint) * at_once
         self._repeat(axis, first, left, most, body, step=1)
+
+    def _in_cut_spans(
+        self, axis: AxisLowering, span: _Span, left: SSAValue, body: Callable[[_Span], None]
+    ) -> None:
+        """Runs `body` for spans of rows that are left over, fewer than `span` has, each as full as can be."""
+        indices, location = self.state.indices, axis.op.location
+        get, most, first = self.state.writer.constants.get, span.size - 1, span.first
+        sizes = sorted({min(size, most) for size in LEFT_ROWS}, reverse=True)
+
+        def op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+            return indices.op(kind, lhs, rhs, location)
+
+        for size, smaller in zip(sizes, (*sizes[1:], 0), strict=True):
+            # Tiles of this size have more rows than the next smaller ones do.
+            by = get(size, INDEX)
+            times = op(arith.DivUIOp, op(arith.AddiOp, left, get(size - smaller - 1, INDEX)), by)
+            most_times = (most + size - smaller - 1) // size
+            done = indices.bind(times, most_times + 1, axis.axis.hint) * size
+
+            def cut(some: _Span, left: SSAValue = left, by: SSAValue = by) -> None:
+                before = indices.write(some.number * some.size, location)
+                live = op(arith.MinSIOp, op(arith.SubiOp, left, before), by)
+                body(replace(some, live=live))
+
+            self._repeat(axis, first, times, most_times, cut, step=size)
+            if smaller:
+                first, most = first + done, smaller
+                rest = op(arith.SubiOp, left, indices.write(done, location))
+                left = op(arith.MaxSIOp, rest, get(0, INDEX))
 
     def _add_up(
         self,
@@ -373,6 +410,7 @@ class _TileLowering:
             ),
             unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
             nibbles=nibbles,
+            live_rows=None if self.is_transposed or rows.size == 1 else rows.live,
         )
         state.writer.insert(new, location)
 
@@ -382,7 +420,8 @@ class _TileLowering:
         """
         Returns what is prefetched of `lhs` and of `rhs`: what the next tile reads along an axis that says so,
         if it lies together. The tiles of one axis run first: for all of them the next one of the other axis
-        is the same, and each fetches its share of that.
+        is the same, and each fetches its share of that. A tile of what is left over, in a number that varies,
+        fetches all of it: it may be the only one.
         """
         found: list[tuple[SSAValue, int, int] | None] = [None, None]
         block = sum.dims[0].mapping.tile.data
@@ -399,7 +438,7 @@ class _TileLowering:
             stride = operand.row if axis is self.rows else operand.column
             step = (depth.lhs, depth.rhs)[side]
             shares, number = 1, constant(0)
-            if axis is outer and inner is not None:
+            if axis is outer and inner is not None and others.live is None:
                 shares, number = self._tiles(inner), others.number
             if not steps or not isinstance(stride, int) or not isinstance(step, int):
                 continue
@@ -419,9 +458,10 @@ class _TileLowering:
         if along is None or other is None or not along.op.mapping.prefetch.data or self._tiles(along) != 1:
             return None
         outermost = (self.columns if self.rows is None else self.rows).op
-        number = (columns if self.is_transposed else rows).number
+        span = columns if self.is_transposed else rows
+        share = (self._tiles(other), span.number) if span.live is None else (1, constant(0))
         steps = [(depth.extent, depth.rhs) for depth in depths]
-        return next_panel(self.state, sum.rhs, outermost, (self._tiles(other), number), steps)
+        return next_panel(self.state, sum.rhs, outermost, share, steps)
 
     def _prefetch(
         self, operand: TileOperand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched

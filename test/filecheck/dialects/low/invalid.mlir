@@ -226,6 +226,14 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: live of a transposed tile (expected = of all columns)}}
+  low.tile_fma 2 live %i x 4 transposed %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: prefetch rhs by [4, 0] (expected 1 or more)}}
   low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] prefetch rhs[%i, 4, 0] : memref<64xf32>, memref<64xf32>, memref<64xf32>
 }

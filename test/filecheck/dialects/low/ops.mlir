@@ -83,6 +83,8 @@ low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attrib
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * %b[%i, %n, %n] depth [%n, %n] prefetch rhs[%i, 5, 5] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+// CHECK-NEXT:    low.tile_fma 8 live %n x 48 %c[%i, %n] += %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+// CHECK-NEXT:    low.tile_fma 8 live %n x 48 live %one ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * nibbles %d[%i, %n, %zero] depth [%n, %two] : memref<4096xf32>, memref<4096xf32>, memref<4096xi8>
 low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf32>, %d: memref<4096xi8>) grid [2, 1, 1] block [1, 1, 1] {
   %zero = arith.constant 0 : index
@@ -98,6 +100,8 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * %b[%i, %n, %n] depth [%n, %n] prefetch rhs[%i, 5, 5] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+  low.tile_fma 8 live %n x 48 %c[%i, %n] += %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+  low.tile_fma 8 live %n x 48 live %one ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * nibbles %d[%i, %n, %zero] depth [%n, %two] : memref<4096xf32>, memref<4096xf32>, memref<4096xi8>
 }
 

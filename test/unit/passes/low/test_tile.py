@@ -482,22 +482,58 @@ def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str, ro
         assert_same([found], [expected])
 
 
-def ops_for_rows(rows: str) -> tuple[list[int], int]:
-    """Returns how many rows each tile has, and how many ops follow the sums."""
+def ops_for_rows(rows: str) -> tuple[list[tuple[int, bool]], int]:
+    """Returns how many rows each tile has, whether it may lack some, and how many ops follow the sums."""
     text = NAMED.replace("EPILOGUE", "%r = arith.negf %s : f32")
     module = parse_module(text.replace("block(8) tile(4)", rows))
     ConvertSchedToLowPass().apply(context(), module)
     ops = list(module.walk())
-    tiles = [op.rows.value.data for op in ops if isinstance(op, low.TileFmaOp)]
+    tiles = [(op.rows.value.data, op.live_rows is not None) for op in ops if isinstance(op, low.TileFmaOp)]
     return tiles, len([op for op in ops if isinstance(op, arith.NegfOp)])
 
 
-def test_rows_that_are_left_over_are_added_up_some_at_a_time() -> None:
-    few, after_few = ops_for_rows("block(8) tile(4)")
-    many, after_many = ops_for_rows("block(28) tile(14)")
-    assert (set(few), set(many)) == ({4, 1}, {14, 4, 1})
+def test_rows_that_are_left_over_are_tiles_that_lack_some() -> None:
+    found = {rows: ops_for_rows(f"block({2 * rows}) tile({rows})") for rows in (2, 4, 6, 9, 14)}
+    left = {4: (4, True), 8: (8, True), 1: (1, False)}
+    assert {rows: set(tiles) for rows, (tiles, _) in found.items()} == {
+        2: {(2, False), left[1]},
+        # Three rows may be left, and no more than they are in a tile.
+        4: {(4, False), (3, True), left[1]},
+        6: {(6, False), (5, True), left[4], left[1]},
+        9: {(9, False), left[8], left[4], left[1]},
+        14: {(14, False), left[8], left[4], left[1]},
+    }
     # What follows the sums is there once for all that is left.
-    assert after_few == after_many
+    assert len({after for _, after in found.values()}) == 1
+
+
+OPEN_ROWS = """builtin.module {
+  graph.dim @n min 1 max 40
+  sched.kernel @k(%n: index, %a: memref<?x64xf32, {dims = #graph.dims<n, 64>}>, %b: memref<4x64x16xf32>,
+      %c: memref<?x64xf32, {dims = #graph.dims<n, 64>}>) dims [n] {
+    %c16 = arith.constant 16 : index
+    sched.axis %i = n block(24) tile(12) prefetch {
+      sched.axis %j = 64 block(16) tile(16) prefetch vector(8) {
+        %panel = arith.divui %j, %c16 : index
+        %column = arith.remui %j, %c16 : index
+        %s = sched.reduce fma %k = 64 : f32 {
+          %x = memref.load %a[%i, %k] : memref<?x64xf32, {dims = #graph.dims<n, 64>}>
+          %y = memref.load %b[%panel, %k, %column] : memref<4x64x16xf32>
+          sched.yield %x, %y : f32
+        }
+        memref.store %s, %c[%i, %j] : memref<?x64xf32, {dims = #graph.dims<n, 64>}>
+      }
+    }
+  }
+}"""
+
+
+def test_a_tile_of_rows_that_are_left_over_fetches_all_of_the_next_panel() -> None:
+    module = parse_module(OPEN_ROWS)
+    ConvertSchedToLowPass().apply(context(), module)
+    tiles = [op for op in module.walk() if isinstance(op, low.TileFmaOp)]
+    counts = {op.rows.value.data: op.rhs_next_steps and op.rhs_next_steps.get_values()[1] for op in tiles}
+    assert counts == {12: 8, 8: 16, 4: 16, 1: 16}
 
 
 REFUSED = [
