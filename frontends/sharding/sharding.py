@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import cast
 
 from ...dialects.sharding import Mesh as Grid
@@ -12,6 +11,14 @@ from ...dialects.sharding import Sharding as Split
 from ...errors import TenonError
 from .boxes import Box, extents
 from .mesh import Mesh
+
+_Asked = tuple[tuple[int, ...], int]
+"""The shape of an array, and a rank."""
+_Part = tuple[Box, tuple[int, ...]]
+"""The box that a rank has, and its shape."""
+
+_MOST_PARTS = 1024
+"""How many parts of arrays a sharding remembers."""
 
 AxisSpec = str | Sequence[str] | None
 """What a dim is split along: an axis of the mesh, several, or none."""
@@ -26,6 +33,17 @@ class Sharding:
 
     mesh: Mesh
     spec: tuple[tuple[str, ...], ...]
+    _parts: dict[_Asked, _Part] = field(
+        default_factory=dict[_Asked, _Part], init=False, repr=False, compare=False
+    )
+    """Parts that were asked for: each result of each call asks for its own."""
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.mesh, self.spec)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def split(self, rank: int) -> Split:
         """Returns this of an array of so many dims, as it stands in programs."""
@@ -42,12 +60,22 @@ class Sharding:
 
     def box(self, shape: Sequence[int], rank: int | None = None) -> Box:
         """Returns the part of an array that a rank has, by default this one."""
-        rank = self.mesh.rank if rank is None else rank
-        return _box(self.mesh.grid, self.split(len(shape)), tuple(shape), rank)
+        return self._part(shape, rank)[0]
 
     def local_shape(self, shape: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
         """Returns the shape of what a rank has of an array, by default this one."""
-        return extents(self.box(shape, rank))
+        return self._part(shape, rank)[1]
+
+    def _part(self, shape: Sequence[int], rank: int | None) -> _Part:
+        key = tuple(shape), self.mesh.rank if rank is None else rank
+        found = self._parts.get(key)
+        if found is None:
+            if len(self._parts) >= _MOST_PARTS:
+                self._parts.clear()
+            bounds = self.split(len(shape)).local_box(self.mesh.grid, *key)
+            box = tuple(slice(cast(int, start), cast(int, stop)) for start, stop in bounds)
+            found = self._parts[key] = box, extents(box)
+        return found
 
     def counts(self, rank: int) -> tuple[int, ...]:
         """Returns into how many parts each of so many dims is split."""
@@ -61,13 +89,6 @@ class Sharding:
     def __repr__(self) -> str:
         parts = [repr(names[0] if len(names) == 1 else names or None) for names in self.spec]
         return f"sharding({', '.join([repr(self.mesh), *parts])})"
-
-
-@lru_cache(1024)
-def _box(grid: Grid, split: Split, shape: tuple[int, ...], rank: int) -> Box:
-    # Each result of each call asks for its own. What is kept holds no mesh: its devices would live on.
-    box = split.local_box(grid, shape, rank)
-    return tuple(slice(cast(int, start), cast(int, stop)) for start, stop in box)
 
 
 def sharding_of(mesh: Mesh, split: Split | None, grid: Grid) -> Sharding:

@@ -10,13 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import RankError
+from ...semantics.ranks.yielding import yield_until
 from .rank_ends import RankEnds
 
 _TESTS = 20
 """How often a rank looks before it lets others run, who may run for long where there are many."""
-
-_YIELDS = 200
-"""How often a waiting rank only lets others run before it sleeps: short messages are there by then."""
 
 _FIRST_SLEEP, _LAST_SLEEP = 20e-6, 1e-3
 
@@ -40,6 +38,9 @@ _PROGRESS_SECONDS = 1e-3
 How long messages are left alone while kernels run: a rank soon waits for short ones itself, and each look
 takes some 20 microseconds of a processor.
 """
+
+_LINGER_SECONDS = 0.1
+"""How long it is looked for messages where there are none, before somebody must say that there are some."""
 
 _LONG_SECONDS = 200e-6
 """How often those get on that take longer: over TCP, MPI sends a piece of a long one at each look."""
@@ -110,7 +111,8 @@ class MpiRequest:
         try:
             if not any(self.test() for _ in range(_TESTS)):
                 with owner.waiting():
-                    self._wait()
+                    if not yield_until(self.test):
+                        self._wait()
         except RankError:
             # That ranks run other programs is why MPI cannot put together what they send.
             owner.finish_checks(self)
@@ -126,12 +128,9 @@ class MpiRequest:
 
     def _wait(self) -> None:
         ends, began = self.owner.ends, time.monotonic()
-        looked, has_told, tries, pause = began, False, 0, _FIRST_SLEEP
+        looked, has_told, pause = began, False, _FIRST_SLEEP
         while not self.test():
-            tries += 1
-            time.sleep(0 if tries < _YIELDS else pause)
-            if tries < _YIELDS:
-                continue
+            time.sleep(pause)
             pause = min(pause * 1.2, _LAST_SLEEP)
             now = time.monotonic()
             if now - looked < _LOOK_SECONDS:
@@ -267,11 +266,16 @@ class PendingRequests:
         return request
 
     def _get_on(self) -> None:
+        last = time.monotonic()
         while True:
             with self._changed:
-                while not self._pending or self.ends.is_leaving:
-                    self._changed.wait()
-                is_long = self._pending[0].is_looked_after
+                # To wake this thread at each collective takes longer than a short one does.
+                if (not self._pending and time.monotonic() - last > _LINGER_SECONDS) or self.ends.is_leaving:
+                    while not self._pending or self.ends.is_leaving:
+                        self._changed.wait()
+                is_long = False
+                if self._pending:
+                    last, is_long = time.monotonic(), self._pending[0].is_looked_after
             time.sleep(_LONG_SECONDS if is_long else _PROGRESS_SECONDS)
             with self._changed:
                 pending = list(self._pending)

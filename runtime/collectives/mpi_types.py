@@ -42,6 +42,7 @@ class MpiTypes:
         self._elements: dict[np.dtype[Any], Any] = {}
         self._dtypes: list[tuple[Any, np.dtype[Any]]] = []
         self._ops: dict[str, Any] = {}
+        self._known_ops: dict[tuple[str, np.dtype[Any]], Any] = {}
 
     def element(self, dtype: np.dtype[Any]) -> Any:
         """Returns the datatype of one element; one of as many bytes where MPI has no type for it."""
@@ -68,6 +69,12 @@ class MpiTypes:
         where an element is and know -0.0 from 0.0; and of integers of 8 and 16 bits, which wrap: the vectors
         of Open MPI 5 keep them at their limits.
         """
+        known = self._known_ops.get((reduction, dtype))
+        if known is None:
+            known = self._known_ops[reduction, dtype] = self._op(reduction, dtype)
+        return known
+
+    def _op(self, reduction: str, dtype: np.dtype[Any]) -> Any:
         is_float = is_floating(dtype)
         differs = reduction in ("max", "min") if is_float else dtype.itemsize < 4
         if dtype.name in _OWN_TYPES and not differs:

@@ -67,14 +67,16 @@ class PendingCollectives:
         """
         begun = self._begun.pop(collective.channel)
         begun.request.wait()
+        if len(results) == 1:
+            (result,) = results
+            if _address(begun.result) != _address(result):
+                np.copyto(result, begun.result, casting="no")
+            return
         start = 0
         for result in results:
-            part = begun.result
-            if len(results) > 1:
-                part = part[start : start + result.size].reshape(result.shape)
-                start += result.size
-            if _address(part) != _address(result):
-                np.copyto(result, part, casting="no")
+            end = start + result.size
+            np.copyto(result, begun.result[start:end].reshape(result.shape), casting="no")
+            start = end
 
 
 def _address(array: Array) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ from ..numpy_types import Array
 from ..world import difference
 from .local_state import State, Waiting
 from .meeting import Gift, Meeting, described
-
-_YIELDS = 200
-"""How often a rank that waits only lets others run before it sleeps: who works as long is there by then."""
+from .yielding import yield_until
 
 
 @dataclass(slots=True)
@@ -28,10 +25,8 @@ class _Request:
 
     def wait(self) -> None:
         meeting = self.meeting
-        for _ in range(_YIELDS):
-            if meeting.is_done:
-                return
-            time.sleep(0)
+        if yield_until(lambda: meeting.is_done):
+            return
         with self.state.changed:
             self.state.wait(
                 self.rank,
