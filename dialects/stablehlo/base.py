@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from enum import Enum as PythonEnum
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.dialects.builtin import ComplexType, FunctionType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, traits_def, var_operand_def, var_region_def, var_result_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -39,6 +39,7 @@ class TypeStyle(PythonEnum):
     SELECT = "the type of the first operand and that of the result"
     RESULTS = "those of the results"
     OPERANDS = "those of the operands, which the results have too"
+    PARTS = "that of the result, of complex numbers whose parts the operands are"
 
 
 class StablehloOp(IRDLOperation, ABC):
@@ -245,6 +246,8 @@ def parse_types(
             return [], types
         case TypeStyle.OPERANDS:
             return types, types
+        case TypeStyle.PARTS if len(types) == 1:
+            return [_part_of(types[0])] * n_operands, types
         case TypeStyle.SELECT if len(types) == 2:
             return [types[0], *types[1:] * (n_operands - 1)], types[1:]
         case _ if len(types) == 1:
@@ -256,6 +259,18 @@ def parse_types(
 def _parse_results(parser: Parser) -> list[Attribute]:
     results = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
     return [parser.parse_type()] if results is None else list(results)
+
+
+def _part_of(type: Attribute) -> Attribute:
+    """Returns the type of the real parts of a tensor, which is its own where it is of no complex numbers."""
+    if not isinstance(type, TensorType):
+        return type
+    tensor = cast("TensorType[Attribute]", type)
+    element = tensor.element_type
+    if not isinstance(element, ComplexType):
+        return tensor
+    part = cast("ComplexType[Any]", element).element_type
+    return TensorType(part, tensor.get_shape(), tensor.encoding)
 
 
 def print_types(
@@ -270,6 +285,8 @@ def print_types(
             printer.print_list(outputs, printer.print_attribute)
         case TypeStyle.OPERANDS if inputs == outputs or not outputs:
             printer.print_list(inputs, printer.print_attribute)
+        case TypeStyle.PARTS if len(outputs) == 1 and all(each == _part_of(outputs[0]) for each in inputs):
+            printer.print_attribute(outputs[0])
         case TypeStyle.SELECT if len(inputs) == 3 and inputs[1:] == outputs * 2:
             printer.print_list((inputs[0], outputs[0]), printer.print_attribute)
         case TypeStyle.ARROW:

@@ -307,6 +307,7 @@ class ComplexOp(BinaryOp):
     """The complex numbers of these parts."""
 
     name = "stablehlo.complex"
+    STYLE: ClassVar = TypeStyle.PARTS
 
 
 @irdl_op_definition

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
+from math import prod
 
 from xdsl.dialects.builtin import Signedness, f32
 from xdsl.ir import Operation, SSAValue
@@ -84,41 +86,110 @@ def threefry2x32(
     return x, y
 
 
+_PHILOX_MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+_PHILOX_STEPS = 0x9E3779B9, 0xBB67AE85
+
+
+def philox4x32(c: Emitter, key: Sequence[SSAValue], counter: Sequence[SSAValue]) -> list[SSAValue]:
+    """Ten rounds of Philox on four words (Salmon, Parallel Random Numbers: As Easy as 1, 2, 3)."""
+    words, keys, shape = list(counter), list(key), c.shape(counter[0])
+    for _ in range(10):
+        products = [
+            c.binary(graph.MulOp, c.cast(words[number], ui64), multiplier)
+            for number, multiplier in zip((0, 2), _PHILOX_MULTIPLIERS, strict=True)
+        ]
+        (low, high), (other_low, other_high) = map(partial(_halves, c), products)
+        mixed = [
+            c.binary(graph.XorOp, c.binary(graph.XorOp, upper, word), c.broadcast(each, shape))
+            for upper, word, each in zip((other_high, high), (words[1], words[3]), keys, strict=True)
+        ]
+        words = [mixed[0], other_low, mixed[1], low]
+        keys = [c.binary(graph.AddOp, each, step) for each, step in zip(keys, _PHILOX_STEPS, strict=True)]
+    return words
+
+
+def _halves(c: Emitter, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Returns the lower and the upper words of numbers of 64 bits."""
+    return c.cast(x, ui32), c.cast(c.binary(graph.ShrOp, x, 32), ui32)
+
+
 def _rng_bit_generator(c: Conversion, op: stablehlo.RngBitGeneratorOp) -> Sequence[SSAValue]:
     """
-    Threefry of a counter, in which the state ends: two words of 32 bits for each step of it.
+    ThreeFry or Philox of a counter, in which the state ends. What the specification leaves open is what XLA
+    does on processors: `DEFAULT` is Philox, and where in an array the words of a step are.
     """
     assert op.rng_algorithm is not None, "verified"
     name = op.rng_algorithm.data.value
     state = c.operand(op, 0)
-    if name == "PHILOX" or c.element(state) != ui64 or c.shape(state) != (2,):
+    if c.element(state) != ui64 or c.shape(state) != (2,):
         raise c.unsupported(f"algorithm {name} on {c.type(state)}")
     shape, element = c.static_result(op, 1), c.result_element(op, 1)
     width = width_of(element)
-    count = 1
-    for extent in shape:
-        count *= extent
+    if width > 64:
+        raise c.unsupported(f"of {element}")
     first = c.reshape(c.part(state, 0, 0, 1), ())
     position = c.reshape(c.part(state, 0, 1, 1), ())
-    key = (c.cast(first, ui32), c.cast(c.binary(graph.ShrOp, first, 32), ui32))
-    integer = with_sign(element, Signedness.UNSIGNED)
-    if width == 64:
-        steps = count
-    elif width <= 32:
-        steps = -(-count // 2)
+    if name != "THREE_FRY":
+        bits, steps = _philox_bits(c, first, position, shape, width)
+    elif width == 64:
+        steps = prod(shape)
+        words = threefry2x32(c, _halves(c, first), _halves(c, _places(c, position, steps)))
+        bits = _of_words(c, words)
     else:
-        raise c.unsupported(f"of {element}")
-    place = c.binary(graph.AddOp, c.iota(0, ui64, (steps,)), c.broadcast(position, (steps,)))
-    low, high = c.cast(place, ui32), c.cast(c.binary(graph.ShrOp, place, 32), ui32)
-    x, y = threefry2x32(c, key, (low, high))
-    if width == 64:
-        bits = c.binary(graph.OrOp, c.cast(x, ui64), c.binary(graph.ShlOp, c.cast(y, ui64), 32))
-    else:
-        pairs = c.concat([c.reshape(each, (steps, 1)) for each in (x, y)], 1)
-        bits = c.cast(c.part(c.reshape(pairs, (2 * steps,)), 0, 0, count), integer)
+        bits, steps = _threefry_words(c, first, position, shape)
+    bits = c.cast(c.reshape(bits, shape), with_sign(element, Signedness.UNSIGNED))
     after = c.binary(graph.AddOp, position, steps)
     ended = c.concat([c.reshape(each, (1,)) for each in (first, after)], 0)
-    return ended, c.bitcast(c.reshape(bits, shape), element)
+    return ended, c.bitcast(bits, element)
+
+
+def _places(c: Emitter, position: SSAValue, steps: int) -> SSAValue:
+    """Returns so many numbers from a position on."""
+    return c.binary(graph.AddOp, c.iota(0, ui64, (steps,)), c.broadcast(position, (steps,)))
+
+
+def _of_words(c: Emitter, words: Sequence[SSAValue]) -> SSAValue:
+    """Returns numbers of 64 bits, of which the lower words come first."""
+    low, high = (c.cast(each, ui64) for each in words)
+    return c.binary(graph.OrOp, low, c.binary(graph.ShlOp, high, 32))
+
+
+def _threefry_words(
+    c: Emitter, key: SSAValue, position: SSAValue, shape: Sequence[int]
+) -> tuple[SSAValue, int]:
+    """
+    Returns words in an array of a shape, and the steps that they took. The two words of a step are neighbours
+    along the first axis of an even extent, or else the longest one, of which the last word is dropped.
+    """
+    extents = list(shape) or [1]
+    axis = next((n for n, extent in enumerate(extents) if extent % 2 == 0), extents.index(max(extents)))
+    halves = [*extents[:axis], -(-extents[axis] // 2), 1, *extents[axis + 1 :]]
+    steps = prod(halves)
+    words = threefry2x32(c, _halves(c, key), _halves(c, _places(c, position, steps)))
+    joined = c.concat([c.reshape(each, halves) for each in words], axis + 1)
+    doubled = [*extents[:axis], 2 * halves[axis], *extents[axis + 1 :]]
+    return c.part(c.reshape(joined, doubled), axis, 0, extents[axis]), steps
+
+
+def _philox_bits(
+    c: Emitter, key: SSAValue, position: SSAValue, shape: Sequence[int], width: int
+) -> tuple[SSAValue, int]:
+    """
+    Returns numbers of 32 or 64 bits, and the steps that they took, of four words each. The counter has 128
+    bits, of which the key is the upper half.
+    """
+    count = prod(shape)
+    n_words = 2 * count if width == 64 else count
+    steps = -(-n_words // 4)
+    place = _places(c, position, steps)
+    has_wrapped = c.cast(c.binary(graph.LtOp, place, c.broadcast(position, (steps,))), ui64)
+    upper = c.binary(graph.AddOp, c.broadcast(key, (steps,)), has_wrapped)
+    words = philox4x32(c, _halves(c, key), (*_halves(c, place), *_halves(c, upper)))
+    joined = c.concat([c.reshape(each, (steps, 1)) for each in words], 1)
+    flat = c.part(c.reshape(joined, (4 * steps,)), 0, 0, n_words)
+    if width != 64:
+        return flat, steps
+    return _of_words(c, [c.part(flat, 0, first, count, 2) for first in (0, 1)]), steps
 
 
 RULES: dict[type[Operation], Rule] = {

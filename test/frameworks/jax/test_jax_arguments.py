@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import tenon
+from jax import lax
 from tenon import CallError, TenonError
 
 X = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
@@ -87,6 +88,29 @@ def test_keys_of_random_numbers():
         for keys, wanted in zip(found[1:], expected[1:], strict=True):
             assert keys.dtype == wanted.dtype
             assert np.array_equal(jax.random.key_data(keys), jax.random.key_data(wanted))
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (3, 5), (3, 4, 2), (3, 0)])
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])
+@pytest.mark.parametrize("algorithm", lax.RandomAlgorithm)
+def test_random_bits_are_those_of_jax(algorithm, dtype, shape):
+    def draw(state):
+        return lax.rng_bit_generator(state, shape, dtype=dtype, algorithm=algorithm)
+
+    state = np.array([1, 2, 2**32 - 1, 2**32 - 1], np.uint32)
+    for found, expected in zip(tenon.from_jax(draw, state)(state), draw(state), strict=True):
+        assert np.asarray(found).dtype == expected.dtype and np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+def test_keys_of_random_bits_give_the_numbers_of_jax(impl):
+    def draws(key):
+        return jax.random.normal(key, (7, 5)), jax.random.key_data(jax.random.fold_in(key, 5))
+
+    key = jax.random.key(42, impl=impl)
+    (found, folded), (expected, wanted) = tenon.from_jax(draws, key)(key), jax.jit(draws)(key)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert np.array_equal(folded, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])

@@ -101,6 +101,18 @@ func.func @control(%i: tensor<i32>, %x: tensor<4xf32>, %c: tensor<i1>) {
   func.return
 }
 
+// Complex numbers, whose type is written alone where the operands are their parts.
+// CHECK-LABEL: func.func @complex
+func.func @complex(%x: tensor<4xf32>, %y: tensor<?xf32>) {
+  // CHECK-NEXT: %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
+  %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
+  // CHECK-NEXT: %1 = stablehlo.complex %x, %y : (tensor<4xf32>, tensor<?xf32>) -> tensor<4xcomplex<f32>>
+  %1 = stablehlo.complex %x, %y : (tensor<4xf32>, tensor<?xf32>) -> tensor<4xcomplex<f32>>
+  // CHECK-NEXT: %2 = stablehlo.complex %x, %x : tensor<4xf32>
+  %2 = stablehlo.complex %x, %x : tensor<4xf32>
+  func.return
+}
+
 // Ops in the generic form, with dimension numbers.
 // CHECK-LABEL: func.func @indexing
 func.func @indexing(%x: tensor<4x8xf32>, %i: tensor<3x1xi32>) {

@@ -97,6 +97,74 @@ def test_numbers_are_rounded_away_from_zero_and_keep_their_sign():
     assert np.signbit(found[4])
 
 
+RANDOM = """func.func @f(%s: tensor<2xui64>) -> (tensor<2xui64>, {type}) {{
+  %t, %y = stablehlo.rng_bit_generator %s, algorithm = {name} : (tensor<2xui64>) -> (tensor<2xui64>, {type})
+  return %t, %y : tensor<2xui64>, {type}
+}}"""
+
+GREATEST = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "words"),
+    [
+        # The published words of Random123's tests: of Philox4x32-10 for counters and keys of all 0 and all 1,
+        # and of Threefry2x32-20.
+        ("DEFAULT", 0, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ("PHILOX", GREATEST, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        ("THREE_FRY", 0, "6b200159 99ba4efe"),
+        ("THREE_FRY", GREATEST, "1cb996fc bb002be7"),
+    ],
+)
+def test_random_words_are_the_published_ones(name: str, state: int, words: str):
+    expected = [int(word, 16) for word in words.split()]
+    given = np.full(2, state, np.uint64)
+    after, found = run(RANDOM.format(name=name, type=f"tensor<{len(expected)}xui32>"), given)
+    assert found.tolist() == expected
+    # One step of the counter, which wraps; the key stays.
+    assert after.tolist() == [state, (state + 1) % 2**64]
+
+
+def words_of(name: str, type: str, state: tuple[int, int]) -> tuple[list[int], np.ndarray]:
+    after, found = run(RANDOM.format(name=name, type=f"tensor<{type}>"), np.array(state, np.uint64))
+    return after.tolist(), found
+
+
+def test_wider_and_narrower_numbers_are_made_of_the_same_words():
+    state = (5, GREATEST)
+    # The counter of Philox carries into its upper half.
+    after, words = words_of("PHILOX", "12xui32", state)
+    assert after == [5, 2]
+    _, wide = words_of("PHILOX", "2x3xui64", state)
+    assert wide.reshape(-1).tolist() == [int(low) | int(high) << 32 for low, high in words.reshape(-1, 2)]
+    after, narrow = words_of("PHILOX", "9xui8", state)
+    assert after == [5, 2] and narrow.tolist() == (words[:9] & 255).tolist()
+    assert words_of("PHILOX", "0xui32", state)[0] == list(state)
+
+
+def test_the_words_of_a_step_of_threefry_are_neighbours_along_an_even_axis():
+    state = (5, 7)
+    after, words = words_of("THREE_FRY", "30xui32", state)
+    assert after == [5, 22]
+    first, second = words[::2], words[1::2]
+    after, found = words_of("THREE_FRY", "3x4x1xui32", state)
+    assert after == [5, 13]
+    assert found[:, ::2].reshape(-1).tolist() == first[:6].tolist()
+    assert found[:, 1::2].reshape(-1).tolist() == second[:6].tolist()
+    # Of odd extents the longest, whose last step has a word too many.
+    after, found = words_of("THREE_FRY", "3x5xui8", state)
+    assert after == [5, 16]
+    assert found[:, ::2].reshape(-1).tolist() == (first[:9] & 255).tolist()
+    assert found[:, 1::2].tolist() == (second[:9].reshape(3, 3)[:, :2] & 255).tolist()
+    _, wide = words_of("THREE_FRY", "3x5xui64", state)
+    assert wide.reshape(-1).tolist() == [int(x) | int(y) << 32 for x, y in zip(first, second, strict=True)]
+
+
+def test_a_state_that_has_no_two_words_is_an_error_that_names_the_algorithm():
+    text = RANDOM.format(name="PHILOX", type="tensor<4xui32>").replace("tensor<2xui64>", "tensor<3xui64>")
+    assert "algorithm PHILOX on tensor<3xui64>" in error_of(text)
+
+
 def test_bits_are_counted():
     x = np.array([0, 1, -1, 2**31 - 1, -(2**31)], np.int32)
     np.testing.assert_array_equal(unary("stablehlo.popcnt", x, "i32"), [0, 1, 32, 31, 1])
