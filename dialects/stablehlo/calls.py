@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TupleType, i32
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, TupleType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -60,6 +60,13 @@ class CustomCallOp(WrittenOp):
     def target(self) -> str:
         """The name of the function."""
         return "" if self.call_target_name is None else self.call_target_name.data
+
+    @property
+    def computations(self) -> tuple[str, ...]:
+        """The names of the functions of the module that it calls."""
+        found = self.called_computations
+        names = cast("ArrayAttr[Attribute]", found) if isinstance(found, ArrayAttr) else ()
+        return tuple(each.string_value() for each in names if isinstance(each, SymbolRefAttr))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
 from .conversion import Conversion, Rule, yield_of
+from .reduction import DYNAMIC_REDUCE_WINDOW, dynamic_reduce_window
 
 
 def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
@@ -74,6 +75,10 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
     if op.target == SHAPE_ASSERTION:
         # The dims that the function is written with are such that it holds.
         return ()
+    if op.target == DYNAMIC_REDUCE_WINDOW:
+        return dynamic_reduce_window(c, op)
+    if "indices_of_shape_operands" in op.attributes:
+        raise c.unsupported(f"@{op.target} of a shape that is known at run time only")
     if op.target.startswith("lapack_"):
         # Imported where it is needed: few programs are of linear algebra.
         from .linear_algebra.lapack import lapack_call

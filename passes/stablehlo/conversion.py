@@ -42,9 +42,11 @@ class Conversion(Emitter):
         rules: Mapping[type[Operation], Rule],
         dims: Mapping[str, DimSymbol] | None = None,
         devices: DeviceGrid | None = None,
+        computations: Mapping[str, Region] | None = None,
     ) -> None:
         super().__init__(block)
         self.devices = devices
+        self._computations = computations or {}
         self.is_manual = False
         """Whether ops are of the parts that a device has."""
         self._last_channel = 0
@@ -55,6 +57,13 @@ class Conversion(Emitter):
         self.unsupported_ops: Counter[str] = Counter()
         self.first_place: LocationAttr | None = None
         self._is_lifted = False
+        self._stand_ins: set[SSAValue] = set()
+        """Values of `stablehlo` that are made of what has no conversion."""
+
+    def called(self, op: stablehlo.CustomCallOp) -> Region | None:
+        """Returns the body of the only function that a call says it calls, None where there is none."""
+        names = op.computations
+        return self._computations.get(names[0]) if len(names) == 1 else None
 
     def channel(self) -> int:
         """Returns the number of the next collective."""
@@ -174,11 +183,17 @@ class Conversion(Emitter):
             self._note(f"{error.who} ({error.why})" if error.why else error.who, op)
             results = None
         except VerifyException as error:
-            text = " ".join(str(error).split())
-            message = text if text.startswith(op.name) else f"{op.name}: {text}"
-            raise TenonError(message, location=location_text(op.location)) from error
+            if self._stand_ins.isdisjoint(op.operands):
+                text = " ".join(str(error).split())
+                message = text if text.startswith(op.name) else f"{op.name}: {text}"
+                raise TenonError(message, location=location_text(op.location)) from error
+            # What stands for what has no conversion need not have its shape.
+            results = None
         if results is None:
             results = [self._placeholder(result.type) for result in op.results]
+            self._stand_ins.update(op.results)
+        elif not self._stand_ins.isdisjoint(op.operands):
+            self._stand_ins.update(op.results)
         for old, new in zip(op.results, results, strict=True):
             if new.name_hint is None and old.name_hint is not None and not new.uses:
                 new.name_hint = old.name_hint

@@ -27,6 +27,7 @@ such op of the module, with its count.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -106,11 +107,12 @@ def convert_functions(module: ModuleOp) -> None:
     """
     dims = dims_of(module)
     declared = set(dims)
+    computations = taken_computations(module)
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     read_old_shardings(module)
     drop_void_annotations(module)
     devices = DeviceGrid.of(module)
-    conversions = [_convert(function, dims, devices) for function in functions]
+    conversions = [_convert(function, dims, devices, computations) for function in functions]
     for name, symbol in dims.items():
         if name not in declared:
             made = graph.DimOp(name, symbol.minimum, symbol.maximum)
@@ -131,13 +133,36 @@ def convert_functions(module: ModuleOp) -> None:
                 raise TenonError(f"{who}: {text}", location=location_text(op.location)) from error
 
 
-def _convert(function: func.FuncOp, dims: dict[str, DimSymbol], devices: DeviceGrid | None) -> Conversion:
+def taken_computations(module: ModuleOp) -> dict[str, Region]:
+    """
+    Takes the functions out of a module that calls of functions from elsewhere call, as reducers, and returns
+    their bodies by their names. One with such a call itself stays.
+    """
+    calls = [op for op in module.walk() if isinstance(op, stablehlo.CustomCallOp)]
+    names = {name for call in calls for name in call.computations}
+    found: dict[str, Region] = {}
+    for op in list(module.ops):
+        if not isinstance(op, func.FuncOp) or op.is_declaration or op.sym_name.data not in names:
+            continue
+        if not any(op.is_ancestor(call) for call in calls):
+            found[op.sym_name.data] = op.detach_region(op.body)
+            op.detach()
+            op.erase()
+    return found
+
+
+def _convert(
+    function: func.FuncOp,
+    dims: dict[str, DimSymbol],
+    devices: DeviceGrid | None,
+    computations: Mapping[str, Region],
+) -> Conversion:
     check_single_block(function)
     old = function.body.block
     block = Block(arg_types=[carried(type) for type in argument_types(function, dims)])
     for argument, before in zip(block.args, old.args, strict=True):
         argument.location, argument.name_hint = before.location, _name_of(before)
-    conversion = Conversion(block, RULES, dims, devices)
+    conversion = Conversion(block, RULES, dims, devices, computations)
     for number, argument in enumerate(block.args):
         if element_of(argument.type) not in ELEMENT_TYPES:
             conversion.unsupported_ops[f"func.func (argument {number} is {argument.type})"] += 1

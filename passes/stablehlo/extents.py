@@ -82,7 +82,7 @@ class KnownNumbers:
             case stablehlo.BroadcastInDimOp():
                 found, count = self._found[op.operands[0]], _count(op.results[0])
                 return (found[0],) * count if found and len(found) == 1 and count is not None else None
-            case stablehlo.ConcatenateOp() if _rank(op.results[0]) == 1:
+            case stablehlo.ConcatenateOp() if op.number("dimension", 0) == 0:
                 parts = [self._found[operand] for operand in op.operands]
                 return tuple(
                     each
@@ -174,6 +174,11 @@ def _number(op: Operation, row: list[Extent]) -> Known:
             return quotient(x, y)
         case stablehlo.RemainderOp(), [x, y] if is_at_least(x, 0) and is_at_least(y, 1):
             return remainder(x, y)
+        # Towards 0, and with the sign of the dividend.
+        case stablehlo.DivideOp(), [x, y] if is_at_least(0, x) and is_at_least(y, 1):
+            return quotient(x * -1, y) * -1
+        case stablehlo.RemainderOp(), [x, y] if is_at_least(0, x) and is_at_least(y, 1):
+            return remainder(x * -1, y) * -1
         case stablehlo.DivideOp(), [int(x), int(y)] if y:
             return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         case stablehlo.RemainderOp(), [int(x), int(y)] if y:

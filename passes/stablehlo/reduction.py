@@ -1,5 +1,5 @@
 """
-`stablehlo.reduce` and `stablehlo.reduce_window`.
+`stablehlo.reduce` and `stablehlo.reduce_window`, and the call that jax writes for windows of named dims.
 
 A region that is one op of a known kind is `graph.reduce`, or `graph.contract` over windows; that of argmax is
 `graph.arg_reduce`. Any other is applied to whole arrays: neighbours are combined, and their results, until
@@ -9,6 +9,7 @@ one is left, which keeps the order of the elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -68,7 +69,8 @@ def _arg_reduce(
     last = block.last_op
     if len(axes) != 1 or last is None or len(block.args) != 4:
         return None
-    if not isinstance(iota, stablehlo.IotaOp) or iota.number("iota_dimension", -1) != axes[0]:
+    is_iota = isinstance(iota, stablehlo.IotaOp | stablehlo.DynamicIotaOp)
+    if not is_iota or iota.number("iota_dimension", -1) != axes[0]:
         return None
     names: dict[SSAValue, str] = dict(zip(block.args, "xiyj", strict=True))
     texts = tuple(text_of(value, names) for value in last.operands)
@@ -130,32 +132,75 @@ def window_of(op: stablehlo.StablehloOp, name: str, rank: int, default: int) -> 
     return values
 
 
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Numbers of windows, one for each axis, of `padding` two."""
+
+    sizes: Sequence[Extent]
+    strides: Sequence[Extent]
+    base_dilations: Sequence[Extent]
+    dilations: Sequence[Extent]
+    padding: Sequence[Extent]
+
+
 def _reduce_window(c: Conversion, op: stablehlo.ReduceWindowOp) -> Sequence[SSAValue]:
     n = len(op.operands) // 2
     if not n or len(op.operands) != 2 * n or len(op.results) != n:
         raise VerifyException(f"{op.name}: expected as many initial values and results as inputs")
-    values, inits = c.operands(op)[:n], c.operands(op)[n:]
-    rank = len(c.shape(values[0]))
-    sizes, strides = window_of(op, "window_dimensions", rank, 1), window_of(op, "window_strides", rank, 1)
-    base, inner = window_of(op, "base_dilations", rank, 1), window_of(op, "window_dilations", rank, 1)
-    padding = window_of(op, "padding", 2 * rank, 0)
+    rank = len(c.shape(c.operand(op, 0)))
+    windows = _Windows(
+        window_of(op, "window_dimensions", rank, 1),
+        window_of(op, "window_strides", rank, 1),
+        window_of(op, "base_dilations", rank, 1),
+        window_of(op, "window_dilations", rank, 1),
+        window_of(op, "padding", 2 * rank, 0),
+    )
+    return _windowed(c, op, n, op.regions[0], windows)
+
+
+DYNAMIC_REDUCE_WINDOW = "stablehlo.dynamic_reduce_window"
+"""The function that jax calls for windows along named dims: their numbers are operands, behind the values."""
+
+
+def dynamic_reduce_window(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]:
+    """Returns what a call of `DYNAMIC_REDUCE_WINDOW` gives, whose numbers must be known, as extents."""
+    region = c.called(op)
+    n = len(op.results)
+    if region is None or not n or len(op.operands) != 2 * n + len(fields(_Windows)):
+        raise VerifyException(f"{op.name}: @{op.target} has {len(op.operands)} operands and {n} results")
+    extents = [c.extents(op, number) for number in range(2 * n, len(op.operands))]
+    rank = len(c.shape(c.operand(op, 0)))
+    if [len(each) for each in extents] != [rank] * 4 + [2 * rank]:
+        raise VerifyException(f"{op.name}: @{op.target} of windows that do not fit {rank} dims")
+    return _windowed(c, op, n, region, _Windows(*extents))
+
+
+def _windowed(
+    c: Conversion, op: stablehlo.StablehloOp, n: int, region: Region, windows: _Windows
+) -> Sequence[SSAValue]:
+    """Returns `n` values reduced in windows, which begin at the operands behind them."""
+    values, inits = c.operands(op)[:n], c.operands(op)[n : 2 * n]
+    kind = kind_of(region.block, c.element(values[0])) if n == 1 else None
+    if kind is not None and (scan := _cumulated(c, op, kind, values[0], windows)) is not None:
+        return (scan,)
+    given = [getattr(windows, each.name) for each in fields(windows)]
+    numbers = [[each for each in extents if isinstance(each, int)] for extents in given]
+    if list(map(len, numbers)) != list(map(len, given)):
+        raise c.unsupported("windows whose extents or padding are known at run time only")
+    sizes, strides, base, inner, padding = numbers
     if min(*sizes, *strides, *base, *inner, 1) < 1:
         raise VerifyException(f"{op.name}: windows, strides and dilations are 1 or more")
     low, high = padding[::2], padding[1::2]
-    region = op.regions[0]
-    kind = kind_of(region.block, c.element(values[0])) if n == 1 else None
-    if kind is not None and (scan := _cumulated(c, op, kind, values[0], sizes, low, high)) is not None:
-        return (scan,)
     gaps = [each - 1 for each in base]
     values = [padded(c, value, init, low, high, gaps) for value, init in zip(values, inits, strict=True)]
     reach = [(size - 1) * step + 1 for size, step in zip(sizes, inner, strict=True)]
     counts = [
-        n_windows(c, extent, far, step)
+        n_windows(extent, far, step)
         for extent, far, step in zip(c.shape(values[0]), reach, strides, strict=True)
     ]
     if kind is not None:
         made = _window_contract(c, kind, values[0], sizes, strides, inner, counts)
-        return (_with_init(c, op, kind, made, 1, inits[0]),)
+        return (_with_init(c, op, kind, made, n, inits[0]),)
     found = [c.broadcast(init, counts) for init in inits]
     for place in places_of(sizes):
         offsets = [at * step for at, step in zip(place, inner, strict=True)]
@@ -215,26 +260,28 @@ _SCANS = {
 
 def _cumulated(
     c: Conversion,
-    op: stablehlo.ReduceWindowOp,
+    op: stablehlo.StablehloOp,
     kind: ReduceKind,
     x: SSAValue,
-    sizes: Sequence[int],
-    low: Sequence[int],
-    high: Sequence[int],
+    windows: _Windows,
 ) -> SSAValue | None:
     """Returns a running reduction, where windows are that: as long as an axis, and padded on one side."""
     shape = c.shape(x)
-    axes = [axis for axis, size in enumerate(sizes) if size != 1]
-    others = (*(op.ints(name) or () for name in ("window_strides", "base_dilations", "window_dilations")),)
-    if len(axes) != 1 or kind not in _SCANS or any(each != 1 for values in others for each in values):
+    axes = [axis for axis, size in enumerate(windows.sizes) if size != 1]
+    others = (*windows.strides, *windows.base_dilations, *windows.dilations)
+    if len(axes) != 1 or kind not in _SCANS or any(each != 1 for each in others):
         return None
     (axis,) = axes
-    size = sizes[axis]
-    rest = [*low[:axis], *low[axis + 1 :], *high[:axis], *high[axis + 1 :]]
-    is_whole = shape[axis] == size and not any(rest) and sorted((low[axis], high[axis])) == [0, size - 1]
-    if not is_whole or not is_identity(kind, c.element(x), op.operands[1]):
+    size = windows.sizes[axis]
+    padding = list(windows.padding)
+    ends = padding[2 * axis : 2 * axis + 2]
+    padding[2 * axis : 2 * axis + 2] = ()
+    is_whole = shape[axis] == size and all(each == 0 for each in padding)
+    if not is_whole or ends not in ([size - 1, 0], [0, size - 1]):
         return None
-    return c.add(graph.CumulateOp(_SCANS[kind], x, axis, reverse=high[axis] > 0))
+    if not is_identity(kind, c.element(x), op.operands[1]):
+        return None
+    return c.add(graph.CumulateOp(_SCANS[kind], x, axis, reverse=ends[0] == 0))
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import tenon
+from jax import lax
 from tenon import CallError, TenonError
 
 jax = pytest.importorskip("jax")
@@ -122,6 +123,51 @@ def test_symbolic_shapes_are_named_dims():
         np.testing.assert_allclose(pairs, x.reshape(-1, 2).sum(1), rtol=1e-6)
         np.testing.assert_allclose(soft, jax.nn.softmax(x), rtol=1e-5)
         np.testing.assert_allclose(scaled, rows * x, rtol=1e-6)
+
+
+PADDING = (0, 0), (1, 1), (0, 1), (0, 0)
+KERNEL = np.random.default_rng(5).standard_normal((3, 3, 4, 5)).astype(np.float32)
+
+
+def convolved(x, strides, padding):
+    return lax.conv_general_dilated(x, KERNEL, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: jnp.cumsum(x, 1),
+        lambda x: lax.cummax(x, 2, reverse=True),
+        lambda x: x.argmax(1),
+        lambda x: x.argmin(0),
+        lambda x: jnp.roll(x, (-2, 3), (1, 2)),
+        lambda x: jnp.nonzero(x[0, :, 0, 0] > 0, size=3, fill_value=-1)[0],
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "VALID"),
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 3, 2, 1), (1, 3, 2, 1), PADDING),
+        lambda x: convolved(x, (2, 2), "VALID"),
+        lambda x: jax.nn.relu(convolved(x, (2, 1), ((1, 1), (1, 1)))).mean((1, 2)),
+    ],
+    ids=[
+        "sums",
+        "maxima",
+        "argmax",
+        "argmin",
+        "roll",
+        "nonzero",
+        "pool",
+        "padded-pool",
+        "convolution",
+        "net",
+    ],
+)
+def test_functions_along_symbolic_dims_are_those_of_jax(f):
+    shape = jax.export.symbolic_shape("n, h, w, 4", constraints=["h >= 4", "w >= 4"])
+    function = tenon.from_jax(f, jax.ShapeDtypeStruct(shape, jnp.float32))
+    for n, h, w in ((1, 4, 4), (2, 5, 7), (3, 17, 12)):
+        x = normal(n, h, w, 4)
+        found, expected = function(x), f(jnp.asarray(x))
+        assert found.shape == expected.shape and found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_one_dim_is_one_extent_in_all_arguments():

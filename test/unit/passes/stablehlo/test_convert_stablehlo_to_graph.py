@@ -311,6 +311,116 @@ def test_open_extents_are_named_dims(backend: str):
         np.testing.assert_array_equal(executable(x), x.reshape(-1) + np.arange(8 * n, dtype=np.float32))
 
 
+WINDOWS = """
+func.func @reducer(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {{
+  %c = stablehlo.{op} %a, %b : tensor<f32>
+  return %c : tensor<f32>
+}}
+func.func @f(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {{
+  %init = stablehlo.constant dense<{init}> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %ones = stablehlo.constant dense<1> : tensor<2xi32>
+  %none = stablehlo.constant dense<0> : tensor<1x2xi32>
+  %zero = stablehlo.constant dense<0> : tensor<1xi32>
+  %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+  %holds = stablehlo.compare EQ, %size, %size, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%holds, %size) {{error_message = "'rows' = {{0}} from it"}}
+      : (tensor<i1>, tensor<i32>) -> ()
+  %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+  %less = stablehlo.subtract %n, %one : tensor<1xi32>
+  %ends = stablehlo.concatenate {ends}, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %pair = stablehlo.reshape %ends : (tensor<2xi32>) -> tensor<1x2xi32>
+  %padding = stablehlo.concatenate %pair, %none, dim = 0
+      : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<2x2xi32>
+  %sizes = stablehlo.concatenate {sizes}, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %y = stablehlo.custom_call @stablehlo.dynamic_reduce_window(
+      %x, %init, %sizes, %ones, %ones, %ones, %padding) {{called_computations = [@{called}]}}
+      : (tensor<?x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>,
+         tensor<2x2xi32>) -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}}"""
+
+
+def windows(**given: str) -> str:
+    usual = {"op": "add", "init": "0.0", "ends": "%less, %zero", "sizes": "%n, %one", "called": "reducer"}
+    return WINDOWS.format(**usual | given)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, lambda x: np.cumsum(x, 0, dtype=np.float64)),
+        (
+            {"op": "maximum", "init": "0xFF800000", "ends": "%zero, %less"},
+            lambda x: np.maximum.accumulate(x[::-1])[::-1],
+        ),
+        # Two rows each, with another one before the first: no row is there behind the last.
+        (
+            {"sizes": "%two, %one", "ends": "%one, %zero"},
+            lambda x: x + np.concatenate([np.zeros((1, 3)), x[:-1]]),
+        ),
+    ],
+    ids=["forward", "backward", "of two"],
+)
+def test_windows_along_named_dims(given: dict[str, str], expected):
+    text = windows(**given).replace("%none =", "%two = stablehlo.constant dense<2> : tensor<1xi32>\n%none =")
+    executable = tenon.compile(text)
+    for n in (1, 2, 17):
+        x = RNG.normal(size=(n, 3)).astype(np.float32)
+        np.testing.assert_allclose(executable(x), expected(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"called": "other"}, "@stablehlo.dynamic_reduce_window has 7 operands and 1 results"),
+        ({"ends": "%one, %zero"}, "windows whose extents or padding are known at run time only"),
+        ({"sizes": "%one, %n", "ends": "%zero, %less"}, "windows whose extents or padding are known at run"),
+    ],
+)
+def test_windows_that_are_no_running_sums_have_numbers(given: dict[str, str], message: str):
+    assert message in error_of(windows(**given))
+
+
+def test_windows_have_numbers_for_each_dim():
+    text = windows().replace("%ones, %ones, %ones,", "%ones, %ones, %one,")
+    text = text.replace("tensor<2xi32>,\n", "tensor<1xi32>,\n")
+    assert "of windows that do not fit 2 dims" in error_of(text)
+
+
+def test_what_stands_for_an_op_without_conversion_is_not_checked():
+    text = OPEN.replace(
+        "%y = stablehlo.dynamic_reshape %x, %t :",
+        "%w = stablehlo.custom_call @lapack_strsm_ffi(%x, %s)\n"
+        "      {indices_of_shape_operands = dense<1> : tensor<1xi64>}\n"
+        "      : (tensor<?x8xf32>, tensor<1xi32>) -> tensor<?x8xf32>\n"
+        "  %y = stablehlo.dynamic_reshape %w, %t :",
+    )
+    message = error_of(text)
+    assert "no conversion for 1 op (stablehlo.custom_call (@lapack_strsm_ffi of a shape that is" in message
+
+
+@pytest.mark.parametrize(("op", "extent"), [("remainder", "rows - 2"), ("divide", "rows")])
+def test_quotients_of_negative_numbers_are_cut_towards_zero(op: str, extent: str):
+    # 2 rows less, or as many: no row is negative.
+    text = f"""func.func @f(%x: tensor<?x8xf32>) -> tensor<?xf32> {{
+      %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x8xf32>) -> tensor<i32>
+      %least = stablehlo.constant dense<3> : tensor<i32>
+      %c = stablehlo.compare GE, %n, %least, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.custom_call @shape_assertion(%c, %n) {{error_message = "'rows' = {{0}} from it"}}
+          : (tensor<i1>, tensor<i32>) -> ()
+      %two = stablehlo.constant dense<-2> : tensor<i32>
+      %r = stablehlo.{op} %two, %n : tensor<i32>
+      %m = stablehlo.add %n, %r : tensor<i32>
+      %s = stablehlo.reshape %m : (tensor<i32>) -> tensor<1xi32>
+      %y = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+      return %y : tensor<?xf32> }}"""
+    executable = tenon.compile(text)
+    assert str(executable.result_types[0].extents) == f"({extent},)"
+    count = 5 - 2 * (op == "remainder")
+    np.testing.assert_array_equal(executable(np.zeros((5, 8), np.float32)), np.arange(count))
+
+
 def test_dynamic_ops_of_constants_are_static_ones():
     text = """func.func @f(%x: tensor<2x4xf32>) -> tensor<3x6xf32> {
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
