@@ -268,6 +268,18 @@ def greatest(first: Extent, second: Extent) -> Extent:
     return DimExpr({(Greatest(first, second),): 1})
 
 
+def where_positive(extent: Extent) -> Extent:
+    """Returns what an extent is wherever it is 1 or more: of `max(n - 4, 0)` that is `n - 4`."""
+    terms = tuple(terms_of(extent))
+    if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1:
+        (atom,) = terms[0][0]
+        if isinstance(atom, Greatest):
+            for part, other in ((atom.first, atom.second), (atom.second, atom.first)):
+                if is_at_least(0, part):
+                    return other
+    return extent
+
+
 def least(first: Extent, second: Extent) -> Extent:
     """Returns the lesser of two extents."""
     if is_at_least(first, second):

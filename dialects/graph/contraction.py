@@ -19,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least
+from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least, where_positive
 from ..element_types import NBYTES, compute_type
 from .attributes import (
     Combination,
@@ -332,6 +332,8 @@ class ContractOp(GraphOp):
         """Raises `VerifyException` unless all that is read is in its operand, for all values of its dims."""
         if 0 in extents:
             return
+        # Nothing is read where one of them is 0.
+        extents = tuple(each if each == DYNAMIC_INDEX else where_positive(each) for each in extents)
         dims: dict[str, DimSymbol] | None = None
         for what, value, map in self._indexed()[:-1]:
             type = tensor_type_of(value, self.name)

@@ -136,7 +136,7 @@ def convolution(
             f"{op.name}: {sizes['f']} features in a group, but the kernel takes {k_sizes['i']}"
         )
     out = [
-        _outputs(sizes[name], k_sizes[name], strides[k], rhs_dilation[k]) for k, name in enumerate(spatial)
+        _outputs(c, sizes[name], k_sizes[name], strides[k], rhs_dilation[k]) for k, name in enumerate(spatial)
     ]
     order = [*(["g"] if "g" in sizes else []), "b", "o", *(f"y{k}" for k in range(n))]
     order += ["i", *(f"w{k}" for k in range(n))]
@@ -188,16 +188,14 @@ def _window(op: stablehlo.StablehloOp, name: str, count: int, default: int) -> t
     return values
 
 
-def _outputs(size: Extent, window: Extent, stride: int, dilation: int) -> Extent:
+def _outputs(c: Conversion, size: Extent, window: Extent, stride: int, dilation: int) -> Extent:
     """Returns how many windows there are."""
-    return n_windows(size, (window - 1) * dilation + 1 if window != 0 else 0, stride)
+    return n_windows(c, size, (window - 1) * dilation + 1 if window != 0 else 0, stride)
 
 
-def n_windows(size: Extent, reach: Extent, stride: int) -> Extent:
+def n_windows(c: Conversion, size: Extent, reach: Extent, stride: int) -> Extent:
     """Returns how many windows that reach so far lie in so many elements."""
-    if isinstance(size, int) and isinstance(reach, int):
-        return max((size - reach) // stride + 1, 0)
-    return quotient(size - reach, stride) + 1
+    return c.at_least_zero(quotient(size - reach, stride) + 1)
 
 
 def _split(c: Emitter, x: SSAValue, names: list[str], name: str, count: int) -> tuple[SSAValue, list[str]]:

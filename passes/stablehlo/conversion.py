@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
-from ...dialects.dims.expressions import DimSymbol, Extent, unbounded
+from ...dialects.dims.expressions import DimSymbol, Extent, bounded, greatest, is_at_least, unbounded
 from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
@@ -52,7 +52,8 @@ class Conversion(Emitter):
         self._last_channel = 0
         self._rules = rules
         self.values: dict[SSAValue, SSAValue] = {}
-        self.numbers = KnownNumbers(self.values.get, {} if dims is None else dims)
+        self._dims = dims or {}
+        self.numbers = KnownNumbers(self.values.get, self._dims)
         self.tuples: dict[SSAValue, Sequence[SSAValue]] = {}
         self.unsupported_ops: Counter[str] = Counter()
         self.first_place: LocationAttr | None = None
@@ -87,6 +88,10 @@ class Conversion(Emitter):
         if found is None:
             raise self.unsupported(f"operand {number} is known at run time only")
         return tuple(map(unbounded, found))
+
+    def at_least_zero(self, extent: Extent) -> Extent:
+        """Returns an extent, and 0 where its dims may be such that it is negative."""
+        return extent if is_at_least(bounded(extent, self._dims), 0) else greatest(extent, 0)
 
     def result_element(self, op: Operation, number: int = 0) -> Attribute:
         """Returns the element type of a result, as it is declared."""

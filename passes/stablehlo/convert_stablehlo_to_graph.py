@@ -51,6 +51,7 @@ from .device_grid import DeviceGrid
 from .devices.hlo_shardings import read_old_shardings
 from .devices.shardings import drop_void_annotations, write_grid, write_shardings
 from .narrow_types import carried, wrapped
+from .reduction import DYNAMIC_REDUCE_WINDOW
 from .rules import RULES
 
 
@@ -135,19 +136,32 @@ def convert_functions(module: ModuleOp) -> None:
 
 def taken_computations(module: ModuleOp) -> dict[str, Region]:
     """
-    Takes the functions out of a module that calls of functions from elsewhere call, as reducers, and returns
-    their bodies by their names. One with such a call itself stays.
+    Takes the functions out of a module that reduce windows along named dims, and returns their bodies, as
+    those of ops of `stablehlo`, by their names. One with such windows itself stays.
     """
-    calls = [op for op in module.walk() if isinstance(op, stablehlo.CustomCallOp)]
+    calls = [
+        op
+        for op in module.walk()
+        if isinstance(op, stablehlo.CustomCallOp) and op.target == DYNAMIC_REDUCE_WINDOW
+    ]
     names = {name for call in calls for name in call.computations}
     found: dict[str, Region] = {}
     for op in list(module.ops):
         if not isinstance(op, func.FuncOp) or op.is_declaration or op.sym_name.data not in names:
             continue
-        if not any(op.is_ancestor(call) for call in calls):
-            found[op.sym_name.data] = op.detach_region(op.body)
-            op.detach()
-            op.erase()
+        if any(op.is_ancestor(call) for call in calls):
+            continue
+        check_single_block(op)
+        body = found[op.sym_name.data] = op.detach_region(op.body)
+        op.detach()
+        op.erase()
+        last = body.block.last_op
+        assert last is not None, "a function ends in what it returns"
+        end = stablehlo.ReturnOp.create(operands=last.operands)
+        end.location = last.location
+        body.block.add_op(end)
+        last.detach()
+        last.erase()
     return found
 
 

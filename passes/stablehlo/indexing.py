@@ -331,7 +331,7 @@ def _select_and_scatter(c: Conversion, op: stablehlo.SelectAndScatterOp) -> SSAV
     low, high = padding[::2], padding[1::2]
     around = [extent + a + b for extent, a, b in zip(shape, low, high, strict=True)]
     counts = [
-        n_windows(extent, size, step) for extent, size, step in zip(around, sizes, strides, strict=True)
+        n_windows(c, extent, size, step) for extent, size, step in zip(around, sizes, strides, strict=True)
     ]
     if tuple(counts) != c.shape(source):
         raise VerifyException(f"{op.name}: source is {c.type(source)}, expected windows {counts}")

@@ -9,7 +9,7 @@ one is left, which keeps the order of the elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -132,8 +132,7 @@ def window_of(op: stablehlo.StablehloOp, name: str, rank: int, default: int) -> 
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class _Windows:
+class _Windows(NamedTuple):
     """Numbers of windows, one for each axis, of `padding` two."""
 
     sizes: Sequence[Extent]
@@ -166,7 +165,7 @@ def dynamic_reduce_window(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence
     """Returns what a call of `DYNAMIC_REDUCE_WINDOW` gives, whose numbers must be known, as extents."""
     region = c.called(op)
     n = len(op.results)
-    if region is None or not n or len(op.operands) != 2 * n + len(fields(_Windows)):
+    if region is None or not n or len(op.operands) != 2 * n + len(_Windows._fields):
         raise VerifyException(f"{op.name}: @{op.target} has {len(op.operands)} operands and {n} results")
     extents = [c.extents(op, number) for number in range(2 * n, len(op.operands))]
     rank = len(c.shape(c.operand(op, 0)))
@@ -183,9 +182,8 @@ def _windowed(
     kind = kind_of(region.block, c.element(values[0])) if n == 1 else None
     if kind is not None and (scan := _cumulated(c, op, kind, values[0], windows)) is not None:
         return (scan,)
-    given = [getattr(windows, each.name) for each in fields(windows)]
-    numbers = [[each for each in extents if isinstance(each, int)] for extents in given]
-    if list(map(len, numbers)) != list(map(len, given)):
+    numbers = [[each for each in extents if isinstance(each, int)] for extents in windows]
+    if list(map(len, numbers)) != list(map(len, windows)):
         raise c.unsupported("windows whose extents or padding are known at run time only")
     sizes, strides, base, inner, padding = numbers
     if min(*sizes, *strides, *base, *inner, 1) < 1:
@@ -195,7 +193,7 @@ def _windowed(
     values = [padded(c, value, init, low, high, gaps) for value, init in zip(values, inits, strict=True)]
     reach = [(size - 1) * step + 1 for size, step in zip(sizes, inner, strict=True)]
     counts = [
-        n_windows(extent, far, step)
+        n_windows(c, extent, far, step)
         for extent, far, step in zip(c.shape(values[0]), reach, strides, strict=True)
     ]
     if kind is not None:

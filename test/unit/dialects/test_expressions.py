@@ -29,6 +29,7 @@ from tenon.dialects.dims.expressions import (
     symbols_of,
     unbounded,
     upper_bound,
+    where_positive,
 )
 from tenon.dialects.dims.text import parse_extent
 from xdsl.parser import Parser
@@ -192,6 +193,24 @@ def test_symbols_strides_and_products():
 def test_text_that_is_no_extent_is_an_error(text: str, message: str):
     with pytest.raises(ParseError, match=message):
         parse_extent(Parser(context(), text))
+
+
+@pytest.mark.parametrize(
+    ("extent", "expected"),
+    [
+        (greatest(dim("n") - 4, 0), dim("n") - 4),
+        (greatest(-2, dim("n") - 4), dim("n") - 4),
+        # It may be 1 where n is 3; it is twice as much; there is something else beside it.
+        (greatest(dim("n") - 4, 1), greatest(dim("n") - 4, 1)),
+        (greatest(dim("n") - 4, 0) * 2, greatest(dim("n") - 4, 0) * 2),
+        (greatest(dim("n") - 4, 0) + 1, greatest(dim("n") - 4, 0) + 1),
+        (dim("n"), dim("n")),
+        (3, 3),
+    ],
+    ids=str,
+)
+def test_what_is_positive_is_the_part_that_can_be(extent: Extent, expected: Extent):
+    assert where_positive(extent) == expected
 
 
 def test_lower_bounds_see_what_least_and_greatest_share_with_the_rest():

@@ -187,6 +187,26 @@ def test_windows_of_named_dims(way: str):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_windows_that_may_be_none(way: str):
+    text = """builtin.module {
+      graph.dim @n min 0 max 40
+      func.func @f(%x: tensor<?x3xf32, #graph.dims<n, 3>>) -> tensor<?x3xf32, #graph.dims<max(0, n - 4), 3>> {
+        %y = graph.contract %x maps [affine_map<(i, k, j) -> (i + k, j)>, affine_map<(i, k, j) -> (i, j)>]
+          bounds [max(0, n - 4), 5, 3]
+          : tensor<?x3xf32, #graph.dims<n, 3>> -> tensor<?x3xf32, #graph.dims<max(0, n - 4), 3>>
+        func.return %y : tensor<?x3xf32, #graph.dims<max(0, n - 4), 3>>
+      }
+    }"""
+    executable = tenon.compile(text, **WAYS[way])
+    for count in (0, 1, 4, 5, 6, 33):
+        x = whole_numbers(count, 3)
+        sums = [x[first : first + 5].sum(0) for first in range(count - 4)]
+        found = executable(x)
+        assert found.shape == (max(count - 4, 0), 3)
+        np.testing.assert_array_equal(found, np.reshape(sums, (-1, 3)))
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_edges_of_floats(way: str):
     x = np.array([[np.nan, 1, np.inf], [-np.inf, np.inf, 0], [-0.0, 0.0, -0.0]], np.float32)
     case = Contraction("", "m, n, k", PRODUCT, ((3, 3), (3, 3), (3, 3)), None, "min", "add")

@@ -225,6 +225,16 @@ func.func @f(%x: tensor<8xf32>) {
 
 // -----
 
+// One window where there are fewer elements than it has.
+graph.dim @n min 1 max 40
+func.func @f(%x: tensor<?xf32, #graph.dims<n>>) {
+  // expected-error @+1 {{graph.contract: index 0 of source is from 0 to max(1, n - 4) + 3, outside of its n elements}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] bounds [max(1, n - 4), 5] : tensor<?xf32, #graph.dims<n>> -> tensor<?xf32, #graph.dims<max(1, n - 4)>>
+  func.return
+}
+
+// -----
+
 // A window whose extent nothing tells.
 func.func @f(%x: tensor<8xf32>) {
   // expected-error @+1 {{graph.contract: nothing tells the extent of dim d1, bounds are needed (maps (d0, d1) -> ((d0 + d1)), (d0, d1) -> (d0))}}

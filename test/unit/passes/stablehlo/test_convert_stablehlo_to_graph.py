@@ -370,6 +370,42 @@ def test_windows_along_named_dims(given: dict[str, str], expected):
         np.testing.assert_allclose(executable(x), expected(x), rtol=1e-5, atol=1e-5)
 
 
+def test_a_reducer_of_windows_may_be_of_several_ops():
+    text = windows(sizes="%two, %one", ends="%one, %zero")
+    text = text.replace("%none =", "%two = stablehlo.constant dense<2> : tensor<1xi32>\n%none =")
+    text = text.replace(
+        "add %a, %b : tensor<f32>", "add %a, %b : tensor<f32>\n %d = stablehlo.negate %c : tensor<f32>"
+    )
+    executable = tenon.compile(text.replace("return %c : tensor<f32>", "return %d : tensor<f32>", 1))
+    x = RNG.normal(size=(4, 3)).astype(np.float32)
+    before = np.concatenate([np.zeros((1, 3), np.float32), x[:-1]])
+    # -(-(0 + before) + x).
+    np.testing.assert_allclose(executable(x), before - x, rtol=1e-5, atol=1e-5)
+
+
+def test_functions_that_other_calls_name_stay():
+    # It would be an error of another op that there is none.
+    text = windows().replace("@stablehlo.dynamic_reduce_window", "@another")
+    assert "no conversion for 1 op (stablehlo.custom_call (@another): 1)" in error_of(text)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_windows_that_do_not_fit_are_none(stride: int):
+    text = f"""func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {{
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %y = "stablehlo.reduce_window"(%x, %z) <{{
+          window_dimensions = array<i64: 5>, window_strides = array<i64: {stride}>}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %c : tensor<f32>
+      }}) : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+      return %y : tensor<?xf32> }}"""
+    executable = tenon.compile(text)
+    for n in (1, 2, 4, 5, 6, 9):
+        count = max((n - 5) // stride + 1, 0)
+        np.testing.assert_array_equal(executable(np.ones(n, np.float32)), np.full(count, 5))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
