@@ -85,12 +85,12 @@ class _Tile:
                     start = zero = f"({vector_type(self.element, lanes)})(0)"
                     if op.accumulates is not None:
                         start = self._load(op.acc, self._acc_at(row, column), lanes)
-                        if self.is_live(row) is not None:
-                            start = f"{self.is_live(row)} ? {start} : {zero}"
+                        if self._is_live(row) is not None:
+                            start = f"{self._is_live(row)} ? {start} : {zero}"
                     kernel.line(f"{vector_type(self.element, lanes)} {name} = {start};")
             self._sum(sums)
             for row in self.rows:
-                is_live = self.is_live(row)
+                is_live = self._is_live(row)
                 if is_live is not None:
                     kernel.line(f"if ({is_live}) {{")
                 for number, (column, lanes) in enumerate(self.pieces):
@@ -102,7 +102,7 @@ class _Tile:
                     kernel.line("}")
         kernel.line("}")
 
-    def is_live(self, row: int) -> str | None:
+    def _is_live(self, row: int) -> str | None:
         """Returns what says whether there is a row, None where there always is."""
         live = self.op.live_rows
         return None if live is None or row == 0 else f"({row} < {self.kernel.expressions[live]})"
@@ -143,7 +143,7 @@ class _Tile:
             columns.append(name)
         for row in self.rows:
             factor = kernel.fresh("factor")
-            is_live = self.is_live(row)
+            is_live = self._is_live(row)
             # A row that there is not adds up the products of the first one, which are not stored.
             number = str(row) if is_live is None else f"({is_live} ? {row} : 0)"
             place = f"{lhs} + {number} * {kernel.expressions[op.lhs_row]}"

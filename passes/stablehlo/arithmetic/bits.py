@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from math import prod
 
 from xdsl.dialects.builtin import Signedness, f32
 from xdsl.ir import Operation, SSAValue
@@ -132,7 +131,7 @@ def _rng_bit_generator(c: Conversion, op: stablehlo.RngBitGeneratorOp) -> Sequen
     if name != "THREE_FRY":
         bits, steps = _philox_bits(c, first, position, shape, width)
     elif width == 64:
-        steps = prod(shape)
+        steps = math.prod(shape)
         words = threefry2x32(c, _halves(c, first), _halves(c, _places(c, position, steps)))
         bits = _of_words(c, words)
     else:
@@ -164,7 +163,7 @@ def _threefry_words(
     extents = list(shape) or [1]
     axis = next((n for n, extent in enumerate(extents) if extent % 2 == 0), extents.index(max(extents)))
     halves = [*extents[:axis], -(-extents[axis] // 2), 1, *extents[axis + 1 :]]
-    steps = prod(halves)
+    steps = math.prod(halves)
     words = threefry2x32(c, _halves(c, key), _halves(c, _places(c, position, steps)))
     joined = c.concat([c.reshape(each, halves) for each in words], axis + 1)
     doubled = [*extents[:axis], 2 * halves[axis], *extents[axis + 1 :]]
@@ -178,7 +177,7 @@ def _philox_bits(
     Returns numbers of 32 or 64 bits, and the steps that they took, of four words each. The counter has 128
     bits, of which the key is the upper half.
     """
-    count = prod(shape)
+    count = math.prod(shape)
     n_words = 2 * count if width == 64 else count
     steps = -(-n_words // 4)
     place = _places(c, position, steps)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.llvm import backend as llvm_backend
+from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import CpuDevice, cpu_device
 from tenon.backends.llvm.processors import host_processor
 from tenon.backends.llvm.renderer import LLVMRenderer
@@ -459,10 +460,14 @@ def test_tile_outside_of_a_buffer_is_an_error():
             run_kernel(kernel_of(wrong), arrays)
 
 
+def assembly_for(target: str, text: str) -> str:
+    device = cpu_device(target)
+    return LLVMCompiler().assembly(LLVMRenderer().render(parse_module(text), device), device)
+
+
 def test_sums_of_a_full_tile_stay_in_registers():
-    it = llvm_backend("x86-64-v4")
     tile = Tile(8, 48, (64,), lhs_row=64)
-    assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
+    assembly = assembly_for("x86-64-v4", tile.text)
     assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
     assert not re.findall(r"\(%rsp\), %zmm|%zmm\d+, [-\d]*\(%rsp\)", assembly)
 
@@ -473,12 +478,11 @@ def test_sums_of_a_full_tile_stay_in_registers():
     ids=str,
 )
 def test_rows_that_may_lack_are_in_registers_with_their_places(target: str, tile: Tile) -> None:
-    it = llvm_backend(target)
     tile = replace(tile, live_rows=tile.rows)
     # How many there are is known when the kernel runs.
     text = tile.text.replace("%live_rows = arith.constant", "%most_rows = arith.constant")
     text = text.replace("live %live_rows", "live %g")
-    assembly = it.compiler.assembly(it.renderer.render(parse_module(text), it.device), it.device)  # pyright: ignore
+    assembly = assembly_for(target, text)
     (loop,) = re.findall(r"\n(\.L\w+):\n((?:(?!\n\.L).)*vfmadd(?:(?!\n\.L).)*)\1\n", assembly, re.DOTALL)
     assert loop[1].count("vfmadd") in (2 * tile.rows, 4 * tile.rows) and "(%rsp)" not in loop[1]
 
