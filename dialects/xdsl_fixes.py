@@ -2,7 +2,8 @@
 Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them constants are silently wrong.
 
 * `dense<0x7F800000> : tensor<f32>` is read as the integer 2139095040 and not as the bits of +inf, although
-  the printer itself writes hex for inf, NaN, and finite values that need no `.` in `%.9g` (16777216.0)
+  the printer itself writes hex for inf, NaN, and finite values that need no `.` in `%.9g` (16777216.0); in
+  parts of complex numbers it is refused, or read as the integer too
 * an element that does not fit its type leaves the parser as a ValueError or OverflowError without a place, or
   becomes an infinity or a NaN
 * a NaN prints as one and the same NaN of its type
@@ -38,7 +39,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.lexer import Position
+from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 from .element_types import element_type_of
@@ -182,24 +183,61 @@ def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
     text: str = element.span.text
     packable = cast(Any, type)
     is_bits = isinstance(type, AnyFloat) and "0x" in text[:3].lower()
-    if isinstance(type, ComplexType) and not isinstance(cast(object, element.value), tuple):
+    if isinstance(type, ComplexType) and not _is_of_parts(element.value, cast(Any, type).element_type):
         parser.raise_error(f"dense: {text} is no element of {type}", element.span)
     try:
+        part = cast(Any, type).element_type if isinstance(type, ComplexType) else None
+        if isinstance(part, AnyFloat):
+            return _pack_parts(text, element.value, part)
         if is_bits and isinstance(element.value, int):
             return element.value.to_bytes(packable.compile_time_size, "little")
         value = element.to_type(parser, type)
         if isinstance(type, IntegerType):
             value = type.get_normalized_value(value)
         packed = packable.pack((value,))
-        if (
-            isinstance(value, float)
-            and math.isfinite(value)
-            and not math.isfinite(packable.unpack(packed, 1)[0])
-        ):
-            raise OverflowError
+        if isinstance(value, float):
+            _check_is_kept(value, packed, packable)
         return packed
     except (OverflowError, ValueError, struct.error):
         parser.raise_error(f"dense: {text} is out of range for {type}", element.span)
+
+
+def _is_of_parts(value: Any, type: Attribute) -> bool:
+    """Returns whether a literal is a complex number with parts of a type."""
+    return isinstance(value, tuple) and (
+        isinstance(type, AnyFloat) or not any(isinstance(part, float) for part in cast("tuple[Any]", value))
+    )
+
+
+def _check_is_kept(value: float, packed: bytes, type: Any) -> None:
+    """Raises OverflowError where a finite number became an infinity or a NaN."""
+    if math.isfinite(value) and not math.isfinite(type.unpack(packed, 1)[0]):
+        raise OverflowError
+
+
+def _pack_parts(text: str, values: tuple[float, float], type: AnyFloat) -> bytes:
+    """Returns the bytes of a complex number, each of whose parts may be bits in hex."""
+    packable, found = cast(Any, type), b""
+    for part, value in zip(text.strip("()").split(","), values, strict=True):
+        if "0x" in part.strip()[:3].lower():
+            found += int(value).to_bytes(packable.compile_time_size, "little")
+            continue
+        packed = packable.pack((float(value),))
+        _check_is_kept(float(value), packed, packable)
+        found += packed
+    return found
+
+
+def parse_optional_complex(self: Any) -> tuple[tuple[float, float], Span] | None:
+    """Parses `(1.0, 0x7FC00000)`, whose parts need not be written alike."""
+    begin = self.pos
+    if self.parse_optional_punctuation("(") is None:
+        return None
+    real, _ = self._parse_bool_int_or_float()
+    self.parse_punctuation(",")
+    imaginary, _ = self._parse_bool_int_or_float()
+    end = self._consume_token(MLIRTokenKind.R_PAREN)
+    return (real, imaginary), Span(begin, end.span.end, self.lexer.input)
 
 
 _STRING = re.compile(r'"[^"\\\n\v\f]*(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*)*"')
@@ -254,3 +292,4 @@ def apply() -> None:
     DenseIntOrFPElementsAttr.is_splat = is_splat
     DenseIntOrFPElementsAttr.print_without_type = print_without_type
     AttrParser.parse_dense_int_or_fp_elements_attr = parse_dense
+    AttrParser._parse_optional_complex = parse_optional_complex  # pyright: ignore[reportPrivateUsage]

@@ -19,7 +19,7 @@ from ..calls.compiled_trace import compile_with_frozen
 from ..calls.mesh_program import MeshProgram
 from ..sharding.mesh import Mesh
 from ..sharding.sharded_array import ShardedArray
-from .jax_program import carrier_of, is_key, program_of
+from .jax_program import carried, carrier_of, is_key, program_of, uncarried
 
 
 def jax_module() -> Any:
@@ -129,7 +129,7 @@ class JaxFunction:
         results = self.executable(*taken, *self.fixed_values)
         found = [results] if self._is_single else list(results)
         for number, dtype in self._results_as:
-            found[number] = np.asarray(found[number]).astype(dtype)
+            found[number] = uncarried(found[number], dtype)
         if convert is not None:
             found = [convert(each) for each in found]
         return [
@@ -150,20 +150,20 @@ class JaxFunction:
         """
         Returns an argument in the dtype that jax has for it: numbers have that of the traced argument,
         numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits;
-        integers of 2 and 4 bits are carried in those of 8. A sharded array is taken as it is.
+        integers of 2 and 4 bits are carried in those of 8, complex numbers by
+        their parts. A sharded array is taken as it is.
         """
         if isinstance(leaf, ShardedArray):
             return leaf
         found = getattr(leaf, "dtype", None)
-        if isinstance(leaf, bool | int | float):
-            return np.asarray(leaf, dtype)
+        if isinstance(leaf, bool | int | float | complex):
+            return carried(np.asarray(leaf, dtype))
         if found == dtype:
             if is_key(self._jax, leaf):
                 return self._jax.random.key_data(leaf)
-            carrier = carrier_of(dtype)
-            return leaf if carrier == dtype else np.asarray(leaf).astype(carrier)
+            return leaf if carrier_of(dtype) == dtype else carried(leaf)
         is_narrowed = isinstance(found, np.dtype) and self._jax.dtypes.canonicalize_dtype(found) == dtype
-        return np.asarray(leaf).astype(dtype) if is_narrowed else leaf
+        return carried(np.asarray(leaf).astype(dtype)) if is_narrowed else leaf
 
 
 def from_jax(

@@ -104,21 +104,43 @@ def program_of(jax: Any, traced: Any, name: str, is_spread: bool = False) -> Jax
     return JaxProgram(
         module,
         tuple([number for number in kept if number < n_leaves]),
-        tuple([_carried(values[number - n_leaves]) for number in kept if number >= n_leaves]),
+        tuple([carried(values[number - n_leaves]) for number in kept if number >= n_leaves]),
         tuple(result_keys),
     )
 
 
-_CARRIERS = {"int2": np.int8, "int4": np.int8, "uint2": np.uint8, "uint4": np.uint8}
+_CARRIERS = {
+    "int2": np.int8,
+    "int4": np.int8,
+    "uint2": np.uint8,
+    "uint4": np.uint8,
+    "complex64": np.float32,
+    "complex128": np.float64,
+}
 
 
 def carrier_of(dtype: Any) -> Any:
-    """Returns the dtype that carries integers of 2 and 4 bits in a program, and any other as it is."""
+    """
+    Returns the dtype that carries integers of 2 and 4 bits, and the parts of complex numbers, in a program,
+    and any other as it is.
+    """
     return _CARRIERS.get(str(dtype), dtype)
 
 
-def _carried(values: NumpyArray) -> NumpyArray:
-    return values.astype(carrier_of(values.dtype), copy=False)
+def carried(values: Any) -> NumpyArray:
+    """Returns an array as a program takes it: complex numbers with their parts along a last axis of 2."""
+    array = np.asarray(values)
+    if array.dtype.kind != "c":
+        return array.astype(carrier_of(array.dtype), copy=False)
+    return np.ascontiguousarray(array).reshape(-1).view(carrier_of(array.dtype)).reshape(*array.shape, 2)
+
+
+def uncarried(values: Any, dtype: Any) -> NumpyArray:
+    """Returns what a program gives as an array of a dtype, which may be of complex numbers."""
+    array = np.asarray(values)
+    if not np.issubdtype(dtype, np.complexfloating):
+        return array.astype(dtype)
+    return np.ascontiguousarray(array).reshape(-1).view(dtype).reshape(array.shape[:-1])
 
 
 def is_key(jax: Any, value: Any) -> bool:

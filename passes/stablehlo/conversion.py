@@ -23,12 +23,16 @@ from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
+from .complex_numbers.parts import Parted
 from .device_grid import DeviceGrid
 from .emitter import Emitter, Unsupported
 from .extents import KnownNumbers
 from .narrow_types import carried, carrier_of, is_narrow
 
 Rule = Callable[["Conversion", Any], Sequence[SSAValue] | SSAValue]
+
+ComplexRule = Callable[["Conversion", Any, Parted], Sequence[SSAValue]]
+"""The rule of an op that has the parts of complex numbers: it returns those of its results."""
 
 _ELEMENTS = frozenset[Attribute](ELEMENT_TYPES)
 
@@ -43,8 +47,10 @@ class Conversion(Emitter):
         dims: Mapping[str, DimSymbol] | None = None,
         devices: DeviceGrid | None = None,
         computations: Mapping[str, Region] | None = None,
+        parted: Mapping[Operation, Parted] | None = None,
     ) -> None:
         super().__init__(block)
+        self._parted = parted or {}
         self.devices = devices
         self._computations = computations or {}
         self.is_manual = False
@@ -103,6 +109,22 @@ class Conversion(Emitter):
         if not isinstance(type, TensorType):
             raise VerifyException(f"{op.name}: result {number} is {type}, expected a tensor")
         return cast(TensorType[Any], type)
+
+    def of_parts(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+        """Returns what an op gives of some of its operands, as if it was of real numbers."""
+        made = type_of(op).create(
+            operands=operands,
+            result_types=[op.results[0].type],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+        made.location = op.location
+        rule = self._rules.get(type_of(op))
+        if rule is None:
+            raise Unsupported(op.name)
+        result = rule(self, made)
+        made.erase()
+        return result if isinstance(result, SSAValue) else result[0]
 
     def static_result(self, op: Operation, number: int = 0) -> tuple[int, ...]:
         """Returns the shape of a result, which must be numbers."""
@@ -216,6 +238,9 @@ class Conversion(Emitter):
             op, stablehlo.GetTupleElementOp
         ):
             raise self.unsupported("of a tuple")
+        parted = self._parted.get(op)
+        if parted is not None:
+            return self._of_complex(op, parted)
         rule = (self._rules if narrow is None else NARROW_RULES).get(type_of(op))
         if rule is None and narrow is not None:
             raise self.unsupported(f"of {narrow}")
@@ -223,10 +248,24 @@ class Conversion(Emitter):
             rule = _kept
         if rule is None:
             raise Unsupported(op.name)
+        self._check_liftable(op)
+        made = rule(self, op)
+        return self._checked(op, (made,) if isinstance(made, SSAValue) else tuple(made))
+
+    def _of_complex(self, op: Operation, parted: Parted) -> Sequence[SSAValue]:
+        complex_rule = COMPLEX_RULES.get(type_of(op))
+        if complex_rule is None:
+            called = f"@{op.target} " if isinstance(op, stablehlo.CustomCallOp) else ""
+            raise self.unsupported(f"{called}of complex numbers")
+        self._check_liftable(op)
+        return self._checked(op, complex_rule(self, op, parted))
+
+    def _check_liftable(self, op: Operation) -> None:
         if self._is_lifted and type_of(op) not in LIFTABLE:
             raise self.unsupported("in a region over elements")
-        made = rule(self, op)
-        results = (made,) if isinstance(made, SSAValue) else tuple(made)
+
+    def _checked(self, op: Operation, results: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Returns results, which must be what the op says."""
         if len(results) != len(op.results):
             raise VerifyException(f"{op.name}: declares {len(op.results)} results, expected {len(results)}")
         if not self._is_lifted:
@@ -282,6 +321,9 @@ class Conversion(Emitter):
 
 LIFTABLE: set[type[Operation]] = set()
 """The ops that a region over elements may consist of; `rules.py` fills it."""
+
+COMPLEX_RULES: dict[type[Operation], ComplexRule] = {}
+"""What ops that have the parts of complex numbers become; `rules.py` fills it."""
 
 NARROW_RULES: dict[type[Operation], Rule] = {}
 """What ops over integers of 2 and 4 bits become; `rules.py` fills it."""

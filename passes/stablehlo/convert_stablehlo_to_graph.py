@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, SymbolRefAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -46,6 +46,8 @@ from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
 from ..graph.inline_calls import InlineCallsPass
 from .argument_dims import argument_types
+from .complex_numbers.boundary import bounded_type, paired, unpaired
+from .complex_numbers.parts import part_type, take_apart
 from .conversion import Conversion, element_of
 from .device_grid import DeviceGrid
 from .devices.hlo_shardings import read_old_shardings
@@ -165,6 +167,13 @@ def taken_computations(module: ModuleOp) -> dict[str, Region]:
     return found
 
 
+def _returned_types(block: Block) -> list[Attribute]:
+    """Returns the types of what the end of a function returns."""
+    last = block.last_op
+    assert last is not None, "a function ends in what it returns"
+    return [value.type for value in last.operands]
+
+
 def _convert(
     function: func.FuncOp,
     dims: dict[str, DimSymbol],
@@ -173,23 +182,35 @@ def _convert(
 ) -> Conversion:
     check_single_block(function)
     old = function.body.block
-    block = Block(arg_types=[carried(type) for type in argument_types(function, dims)])
+    types = argument_types(function, dims)
+    block = Block(arg_types=[carried(bounded_type(type)) for type in types])
     for argument, before in zip(block.args, old.args, strict=True):
         argument.location, argument.name_hint = before.location, _name_of(before)
-    conversion = Conversion(block, RULES, dims, devices, computations)
+    declared, returned = [argument.type for argument in old.args], _returned_types(old)
+    parted = take_apart(old)
+    conversion = Conversion(block, RULES, dims, devices, computations, parted)
     for number, argument in enumerate(block.args):
         if element_of(argument.type) not in ELEMENT_TYPES:
             conversion.unsupported_ops[f"func.func (argument {number} is {argument.type})"] += 1
             conversion.first_place = conversion.first_place or function.location
+    if devices is not None and any(part_type(type) is not None for type in (*declared, *returned)):
+        conversion.unsupported_ops["func.func (complex numbers of several devices)"] += 1
+        conversion.first_place = conversion.first_place or function.location
     if conversion.unsupported_ops:
         return conversion
-    # What a caller gives need not be in the range of a narrow type.
-    arguments = [
-        wrapped(conversion, argument, element_of(before.type) or argument.type)
-        for argument, before in zip(block.args, old.args, strict=True)
-    ]
+    arguments: list[SSAValue] = []
+    for argument, type in zip(block.args, declared, strict=True):
+        if part_type(type) is not None:
+            arguments += unpaired(conversion, argument)
+        else:
+            # What a caller gives need not be in the range of a narrow type.
+            arguments.append(wrapped(conversion, argument, element_of(type) or argument.type))
     last = conversion.convert_block(old, arguments)
-    results = conversion.operands(last)
+    conversion.location, values = last.location, iter(conversion.operands(last))
+    results = [
+        next(values) if part_type(type) is None else paired(conversion, next(values), next(values))
+        for type in returned
+    ]
     end = func.ReturnOp(*results)
     end.location = last.location
     block.add_op(end)

@@ -126,10 +126,16 @@ def _dynamic_update_slice(c: Conversion, op: Operation) -> SSAValue:
 
 
 def _bitcast_convert(c: Conversion, op: Operation) -> SSAValue:
-    """The lowest bits are of the first of several elements. A boolean is 1 bit."""
-    x = c.operand(op, 0)
     of, to = element_of(op.operands[0].type), element_of(op.results[0].type)
     assert of is not None and to is not None, "tensors"
+    return bitcast_convert(c, c.operand(op, 0), of, to)
+
+
+def bitcast_convert(c: Conversion, x: SSAValue, of: Attribute, to: Attribute) -> SSAValue:
+    """
+    Returns the bits of elements as elements of another type. The lowest bits are of the first of several
+    elements. A boolean is 1 bit.
+    """
     before, after = width_of(of), width_of(to)
     if of == to:
         return x
@@ -148,7 +154,7 @@ def _bitcast_convert(c: Conversion, op: Operation) -> SSAValue:
         return _from_bits(c, bits, to)
     factor = after // before
     if not shape or shape[-1] != factor:
-        raise VerifyException(f"{op.name}: {c.type(x)} has no last axis of {factor} elements")
+        raise VerifyException(f"{c.who}: {c.type(x)} has no last axis of {factor} elements")
     whole: SSAValue | None = None
     for k in range(factor):
         part = c.reshape(c.part(bits, len(shape) - 1, k, 1), shape[:-1])

@@ -19,7 +19,8 @@ from . import (
 )
 from .arithmetic import bits, special_functions
 from .arithmetic.narrow_integers import rules_of
-from .conversion import LIFTABLE, NARROW_RULES, Rule
+from .complex_numbers import rules as complex_rules
+from .conversion import COMPLEX_RULES, LIFTABLE, NARROW_RULES, Rule
 from .devices import collectives, manual, shardings
 from .linear_algebra import triangles
 
@@ -45,7 +46,9 @@ RULES: dict[type[Operation], Rule] = {
     for rule, made in family.RULES.items()
 }
 
+COMPLEX_RULES.update(complex_rules.RULES)
 LIFTABLE.update((*elementwise.RULES, *special_functions.RULES))
 LIFTABLE.update((stablehlo.ConstantOp, chlo.ConstantOp, stablehlo.ReducePrecisionOp))
+LIFTABLE.update((stablehlo.ComplexOp, chlo.ConjOp))
 LIFTABLE.discard(stablehlo.MapOp)
 NARROW_RULES.update(rules_of(RULES))

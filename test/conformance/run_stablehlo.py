@@ -5,7 +5,7 @@ Runs openxla's programs of StableHLO and compares with what they expect:
     python test/conformance/run_stablehlo.py stablehlo [--backend reference] [--every 10] [--only scatter]
 
 `stablehlo/testdata` has programs that jax exported, `stablehlo/tests/interpret` the tests of the interpreter.
-Programs of complex or quantised types are left out. The counts are printed by outcome and reason, then what
+Programs of quantised types are left out. The counts are printed by outcome and reason, then what
 did not pass; the exit code is 1 where fewer than `--least` of 100 pass.
 """
 

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from .check_dialect import CheckOp, context_with_checks
 from .comparison import MAX_ULPS, TOLERANCE, Check
 
-LEFT_OUT = ("complex<", "!quant", "quantized")
+LEFT_OUT = ("!quant", "quantized")
 """What the text of a program has that is of types that Tenon does not have."""
 
 

@@ -110,6 +110,17 @@ def test_vectors_and_complex_constants_still_work():
     assert dense("dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>").data.data == struct.pack("<4f", 1, 2, 1, 2)
 
 
+def test_parts_of_complex_constants_are_written_each_by_itself():
+    bits = dense("dense<[(0x7F800000, 1.0), (-2, 0x80000000)]> : tensor<2xcomplex<f32>>").data.data
+    assert bits == struct.pack("<4f", float("inf"), 1.0, -2.0, -0.0)
+    wide = dense("dense<(0x7FF0000000000001, 0.5)> : tensor<complex<f64>>").data.data
+    assert wide == struct.pack("<Qd", 0x7FF0000000000001, 0.5)
+    assert dense(str(dense("dense<(0x7F800000, 1.0)> : tensor<complex<f32>>"))).data.data[4:] == struct.pack(
+        "<f", 1.0
+    )
+    assert dense("dense<(1, -2)> : tensor<complex<i32>>").data.data == struct.pack("<2i", 1, -2)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -129,6 +140,15 @@ def test_vectors_and_complex_constants_still_work():
         ("dense<1.0> : f32", "dense: f32 is no tensor, vector or memref of numbers"),
         ("dense<1.0> : tensor<2xnone>", "dense: tensor<2xnone> is no tensor, vector or memref of numbers"),
         ("dense<1.0> : tensor<2xcomplex<f32>>", "dense: 1.0 is no element of complex<f32>"),
+        (
+            "dense<(0x1FF800000, 0.0)> : tensor<complex<f32>>",
+            "dense: (0x1FF800000, 0.0) is out of range for complex<f32>",
+        ),
+        (
+            "dense<(0.0, 1.0e39)> : tensor<complex<f32>>",
+            "dense: (0.0, 1.0e39) is out of range for complex<f32>",
+        ),
+        ("dense<(1.5, 2)> : tensor<complex<i32>>", "dense: (1.5, 2) is no element of complex<i32>"),
         ("dense<1.0> : tensor<?xf32>", "dense: tensor<?xf32> has a dim that is known at run time only"),
         ("dense<[1.0]> : tensor<2xf32>", "dense: elements of shape [1] do not fit tensor<2xf32> (shape [2])"),
         ("dense<> : tensor<2xf32>", "dense: elements of shape [0] do not fit tensor<2xf32> (shape [2])"),
