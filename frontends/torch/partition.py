@@ -18,28 +18,6 @@ from .extents import Dims, is_symbolic, symbols_of
 from .graph_nodes import Node, integers_of, is_number, is_tensor, op_name, parts_of, value_of
 from .ops.table import NotCoveredError
 
-VIEWS = frozenset(
-    (
-        "_unsafe_view.default",
-        "alias.default",
-        "detach.default",
-        "diagonal.default",
-        "expand.default",
-        "permute.default",
-        "select.int",
-        "slice.Tensor",
-        "squeeze.default",
-        "squeeze.dim",
-        "squeeze.dims",
-        "t.default",
-        "transpose.int",
-        "unfold.default",
-        "unsqueeze.default",
-        "view.default",
-    )
-)
-"""What shows a tensor in another way: outside of regions torch makes it, in the memory of the tensor."""
-
 FRONT = -1
 """The level of arguments, and of what is computed of numbers among them alone."""
 
@@ -239,7 +217,17 @@ class Partition:
 
 
 def _is_view(node: Node) -> bool:
-    return op_name(node) in VIEWS
+    """
+    Returns whether a node shows a tensor in another way, or several parts of it: outside of regions torch makes
+    that, in the memory of the tensor. Callers count on it: what torch returns of an input is one itself.
+    """
+    name = op_name(node)
+    if name == "getitem":
+        return _is_view(node.args[0])
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.is_mutable:
+        return False
+    return name == "_unsafe_view.default" or any(each.alias_info is not None for each in schema.returns)
 
 
 def _has_effects(node: Node) -> bool:

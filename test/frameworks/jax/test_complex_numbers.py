@@ -53,7 +53,10 @@ def states(a, b):
 
 
 FUNCTIONS = {
-    "spectra": (lambda x: (jnp.fft.rfft(x), jnp.fft.fft2(x), jnp.fft.irfft(jnp.fft.rfft(x), 45)), real(6, 45)),
+    "spectra": (
+        lambda x: (jnp.fft.rfft(x), jnp.fft.fft2(x), jnp.fft.irfft(jnp.fft.rfft(x), 45)),
+        real(6, 45),
+    ),
     "step": (lambda u: jax.lax.fori_loop(0, 10, lambda _, v: spectral_step(v), u), complex_numbers(128)),
     "convolution": (jax.scipy.signal.fftconvolve, real(30, 31), real(5, 6)),
     "short time": (lambda x: jax.scipy.signal.stft(x, nperseg=64)[2], real(500)),
@@ -64,7 +67,11 @@ FUNCTIONS = {
         lambda z: jax.lax.cond(z[0].real > 0, lambda z: z * 1j, lambda z: z - 1, z),
         complex_numbers(5),
     ),
-    "products": (lambda a, b: jnp.einsum("bij,bkj->bik", a, b.conj()), complex_numbers(3, 5, 7), real(3, 4, 7)),
+    "products": (
+        lambda a, b: jnp.einsum("bij,bkj->bik", a, b.conj()),
+        complex_numbers(3, 5, 7),
+        real(3, 4, 7),
+    ),
     "sums": (lambda z: (z.sum(0), z.prod(1), jnp.cumsum(z, 0), z.mean(), jnp.var(z)), complex_numbers(9, 5)),
     "order": (lambda z: (jnp.sort(z), jnp.max(z), z == z[::-1]), complex_numbers(41)),
     "updates": (lambda z: z.at[jnp.array([1, 1, 3])].add(z[:3]).at[0].set(2j), complex_numbers(6, 6)),

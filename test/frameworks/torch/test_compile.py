@@ -300,3 +300,28 @@ def test_an_extent_that_is_scaled_by_a_float_runs_in_torch():
     assert any("arange.default runs in torch: an extent is 1.5" in str(each.message) for each in told)
     assert torch.equal(found, enlarged(x))
     assert torch.equal(compiled(taller), enlarged(taller))
+
+
+PARTS = {
+    "chunk": lambda x: x.chunk(2, 1)[0],
+    "chunk beside a result": lambda x: (x * 2, x.chunk(2, 1)[1]),
+    "chunk of a transpose": lambda x: x.transpose(1, 2).chunk(3, 2)[1],
+    "split": lambda x: x.split([x.shape[1] - 4, 4], 1)[0],
+    "unbind": lambda x: x.unbind(1)[2],
+    "bits": lambda x: x.view(torch.int32),
+    "slice": lambda x: x[:, : x.shape[1] // 2],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_parts_of_an_argument_that_are_returned_are_in_its_memory(name: str, dynamic: bool):
+    torch.compiler.reset()
+    compiled = torch.compile(PARTS[name], backend="tenon", fullgraph=True, dynamic=dynamic)
+    for length in (37, 13):
+        x = torch.randn(2, length, 12)
+        found, wanted = compiled(x), PARTS[name](x)
+        found, wanted = (each[-1] if isinstance(each, tuple) else each for each in (found, wanted))
+        assert found.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert (found.stride(), found.storage_offset()) == (wanted.stride(), wanted.storage_offset())
+        torch.testing.assert_close(found, wanted, rtol=0, atol=0)
