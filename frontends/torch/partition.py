@@ -218,8 +218,8 @@ class Partition:
 
 def _is_view(node: Node) -> bool:
     """
-    Returns whether a node shows a tensor in another way, or several parts of it: outside of regions torch makes
-    that, in the memory of the tensor. Callers count on it: what torch returns of an input is one itself.
+    Returns whether a node shows a tensor in another way, or several parts of it: outside of regions torch
+    makes that, in the memory of the tensor. Callers rebuild what is returned of an argument by strides.
     """
     name = op_name(node)
     if name == "getitem":

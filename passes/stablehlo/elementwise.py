@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import NARROW_FLOATS, is_float, ui64
 from ...dialects.stablehlo import chlo
+from .combining import constant_of
 from .conversion import Conversion, Rule
 from .emitter import Emitter, is_bool, is_unsigned, width_of, with_sign
 
@@ -45,7 +46,23 @@ def of_one(function: Unary) -> Rule:
 
 def _divide(c: Conversion, op: Operation) -> SSAValue:
     x, y = unified(c, c.operands(op))
-    return c.binary(graph.DivOp if is_float(c.element(x)) else graph.TruncdivOp, x, y)
+    if is_float(c.element(x)):
+        return c.binary(graph.DivOp, x, y)
+    found = c.binary(graph.TruncdivOp, x, y)
+    # As XLA has it, which the specification leaves open: all bits are ones.
+    return found if constant_of(op.operands[1]) else _where_zero(c, y, c.like(-1, x), found)
+
+
+def _remainder(c: Conversion, op: Operation) -> SSAValue:
+    x, y = unified(c, c.operands(op))
+    found = c.binary(graph.RemOp, x, y)
+    if is_float(c.element(x)) or constant_of(op.operands[1]):
+        return found
+    return _where_zero(c, y, x, found)
+
+
+def _where_zero(c: Conversion, y: SSAValue, then: SSAValue, other: SSAValue) -> SSAValue:
+    return c.select(c.binary(graph.EqOp, y, 0), then, other)
 
 
 def sign(c: Emitter, x: SSAValue) -> SSAValue:
@@ -285,7 +302,7 @@ RULES: dict[type[Operation], Rule] = {
     stablehlo.PopcntOp: of_one(popcnt),
     stablehlo.PowerOp: binary(graph.PowOp),
     stablehlo.RealOp: of_one(_itself),
-    stablehlo.RemainderOp: binary(graph.RemOp),
+    stablehlo.RemainderOp: _remainder,
     stablehlo.RoundNearestAfzOp: of_one(round_away),
     stablehlo.RoundNearestEvenOp: unary(graph.RoundOp),
     stablehlo.RsqrtOp: unary(graph.RsqrtOp),

@@ -619,3 +619,31 @@ def test_a_file_is_read_and_one_that_is_not_there_is_named(tmp_path: Path):
     np.testing.assert_array_equal(found, -x)
     with pytest.raises(TenonError, match=r"from_stablehlo: cannot read .*missing\.mlir"):
         tenon.from_stablehlo(tmp_path / "missing.mlir")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint8, np.uint32])
+def test_integers_divided_by_zero_are_as_in_xla(dtype: type):
+    info = np.iinfo(dtype)
+    element = ("ui" if info.min == 0 else "i") + str(info.bits)
+    type = f"tensor<6x{element}>"
+    text = f"""func.func @f(%x: {type}, %y: {type}) -> ({type}, {type}, {type}) {{
+      %q = stablehlo.divide %x, %y : {type}
+      %r = stablehlo.remainder %x, %y : {type}
+      %two = stablehlo.constant dense<2> : {type}
+      %h = stablehlo.divide %x, %two : {type}
+      return %q, %r, %h : {type}, {type}, {type} }}"""
+    x = np.array([0, 5, info.max, info.min, info.min, 7]).astype(dtype)
+    y = np.array([0, 0, 0, 0, -1 if info.min else 3, 2]).astype(dtype)
+    module = parse_module(text, "<text>")
+    PassManager("convert-stablehlo-to-graph").run(context(), module)
+    # What is divided by a number is not asked whether that is 0.
+    assert str(module).count("graph.select") == 2
+    for backend in ("reference", "llvm"):
+        quotient, remainder, half = run(text, x, y, backend=backend)
+        ones = np.array(-1).astype(dtype)
+        last = [info.min, 0] if info.min else [0, 0]
+        np.testing.assert_array_equal(quotient, np.array([ones, ones, ones, ones, last[0], 3]).astype(dtype))
+        np.testing.assert_array_equal(
+            remainder, np.array([0, 5, info.max, info.min, last[1], 1]).astype(dtype)
+        )
+        np.testing.assert_array_equal(half, (x.astype(np.int64) / 2).astype(np.int64).astype(dtype))
