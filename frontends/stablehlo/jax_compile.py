@@ -11,7 +11,9 @@ from typing import Any
 from ...errors import CallError
 from ..sharding.mesh import Mesh
 from ..sharding.sharded_array import ShardedArray
+from .jax_arrays import converter_to_jax
 from .jax_export import JaxFunction, jax_module, jitted_function
+from .seen_calls import SeenCalls
 
 
 class JaxCompiled:
@@ -37,9 +39,15 @@ class JaxCompiled:
         else:
             self._numbers, self._names = (), ()
             self._jitted = jitted_function(function)
+        self._to_jax = converter_to_jax(self._jax)
         self._programs: dict[int, JaxFunction] = {}
         """Programs by the identities of what jax traced, which jax keeps and the programs do."""
         update_wrapper(self, function)
+        self._seen: SeenCalls[JaxFunction] | None = None
+        """The programs of calls that came again; those on a mesh take what jax does not know."""
+        if options.get("mesh") is None:
+            static_options = {"static_argnums": self._numbers, "static_argnames": self._names}
+            self._seen = SeenCalls(self._jax, static_options)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """
@@ -57,11 +65,24 @@ class JaxCompiled:
         leaves, tree = jax.tree_util.tree_flatten((taken, taken_named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return self._function(*arguments, **named)
+        program = None if self._seen is None else self._seen.program_for(arguments, named)
+        if program is None:
+            program = self._traced_program(arguments, named, leaves, tree)
+        results = program.results_of(leaves, self._to_jax)
+        return jax.tree_util.tree_unflatten(program.out_tree, results)
+
+    def _traced_program(
+        self, arguments: tuple[Any, ...], named: dict[str, Any], leaves: Sequence[Any], tree: Any
+    ) -> JaxFunction:
+        """Returns the program for arguments, which jax traces or has traced."""
+        given, given_named = arguments, named
         if any(isinstance(leaf, ShardedArray) for leaf in leaves):
-            arguments, named = jax.tree_util.tree_map(self._as_type, (arguments, named))
+            given, given_named = self._jax.tree_util.tree_map(self._as_type, (arguments, named))
         # jax keeps what it traced, by all that it depends on: types, static values, settings of jax.
-        traced = self._jitted.trace(*arguments, **named)
+        traced = self._jitted.trace(*given, **given_named)
         program = self._programs.get(id(traced.jaxpr))
+        if program is not None and self._seen is not None:
+            self._seen.add(program, arguments, named)
         if program is None:
             if traced.in_tree != tree:
                 raise CallError(
@@ -69,8 +90,7 @@ class JaxCompiled:
                     "(hint: jax_compile with static_argnums=, static_argnames= in place of jax.jit's)"
                 )
             program = self._programs[id(traced.jaxpr)] = JaxFunction(traced, **self._options)
-        results = program.results_of(leaves, self._as_jax)
-        return jax.tree_util.tree_unflatten(program.out_tree, results)
+        return program
 
     def function_for(self, *arguments: Any, **named: Any) -> JaxFunction:
         """Returns the program for arguments, static ones too, which may be `jax.ShapeDtypeStruct`s."""
@@ -84,13 +104,6 @@ class JaxCompiled:
         """Returns for a sharded array what jax can trace, and all else as it is."""
         is_sharded = isinstance(leaf, ShardedArray)
         return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_sharded else leaf
-
-    def _as_jax(self, array: Any) -> Any:
-        """Returns an array as jax's: the same memory where jax takes it, else a copy."""
-        try:
-            return self._jax.dlpack.from_dlpack(array)
-        except (BufferError, TypeError, ValueError, RuntimeError):
-            return self._jax.numpy.asarray(array)
 
 
 def _static_parameters(
