@@ -10,6 +10,9 @@ import numpy as np
 
 ToJax = Callable[[Any], Any]
 
+_REFUSALS = (BufferError, TypeError, ValueError, RuntimeError)
+"""What is raised of an array that is not taken as it is, of a dtype without DLPack for one."""
+
 
 def converter_to_jax(jax: Any) -> ToJax:
     """
@@ -24,7 +27,7 @@ def converter_to_jax(jax: Any) -> ToJax:
     def convert(array: Any) -> Any:
         try:
             return jax.dlpack.from_dlpack(array)
-        except (BufferError, TypeError, ValueError, RuntimeError):
+        except _REFUSALS:
             return jax.numpy.asarray(array)
 
     take = _direct_import(jax)
@@ -34,7 +37,7 @@ def converter_to_jax(jax: Any) -> ToJax:
     def convert_fast(array: Any) -> Any:
         try:
             return take(array)
-        except Exception:  # Of dtypes without DLPack, and whatever else the public function may know.
+        except _REFUSALS:
             return convert(array)
 
     return convert_fast
@@ -56,5 +59,5 @@ def _direct_import(jax: Any) -> ToJax | None:
         found = take(probe)
         is_same = isinstance(found, jax.Array) and found.dtype == probe.dtype and not found.weak_type
         return take if is_same and np.array_equal(np.asarray(found), probe) else None
-    except Exception:  # Whatever another release makes of it.
+    except (*_REFUSALS, AttributeError):
         return None

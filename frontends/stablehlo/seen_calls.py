@@ -22,8 +22,15 @@ class _Seen(Generic[Program]):
     program: Program | None = None
 
 
-class _UnseenCallError(Exception):
+class _UnseenCallError(RuntimeError):
     """A call of a kind that was not noted: jax keeps nothing of it."""
+
+
+_REFUSALS = (TypeError, ValueError, RuntimeError)
+"""
+What jax raises of arguments, which tracing them will raise too, and of devices that are not there, which
+Tenon's program does not need; and `_UnseenCallError`.
+"""
 
 
 @cache
@@ -61,7 +68,7 @@ class SeenCalls(Generic[Program]):
             return None
         try:
             return self._find(*arguments, **named).program
-        except Exception:  # _UnseenCallError, or what jax says of the arguments, which tracing them will say.
+        except _REFUSALS:
             return None
 
     def add(self, program: Program, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
@@ -73,7 +80,7 @@ class SeenCalls(Generic[Program]):
             try:
                 self._find(*arguments, **named).program = program
                 self._is_empty = False
-            except Exception:  # What jax says where its own program would run, which Tenon's does.
+            except _REFUSALS:
                 self._is_refused = True
             finally:
                 self._adding_thread = None

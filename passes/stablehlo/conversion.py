@@ -23,7 +23,7 @@ from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
-from .complex_numbers.parts import Parted
+from .complex_parts import Parted
 from .device_grid import DeviceGrid
 from .emitter import Emitter, Unsupported
 from .extents import KnownNumbers

@@ -47,7 +47,7 @@ from ...errors import TenonError
 from ..graph.inline_calls import InlineCallsPass
 from .argument_dims import argument_types
 from .complex_numbers.boundary import bounded_type, paired, unpaired
-from .complex_numbers.parts import part_type, take_apart
+from .complex_parts import part_type, take_apart
 from .conversion import Conversion, element_of
 from .device_grid import DeviceGrid
 from .devices.hlo_shardings import read_old_shardings

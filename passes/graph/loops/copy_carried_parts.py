@@ -13,19 +13,23 @@ Copies the small parts of what a loop carries that its next value is made of, so
 
 A kernel cannot store over a value of which another iteration of it reads that element: what it computes lies
 in another buffer, as large as the value. Where all such elements are in a few rows or columns, a copy of
-these is less work, and a mask that leaves elements as they are needs no work for them.
+these is less work, and a mask that leaves elements as they are needs no work for them. So it is with two
+values that are made of parts of one another: whichever is stored over first, the other needs what it was.
 
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
@@ -43,6 +47,9 @@ WHY = "a part of what a loop stores over"
 
 _PARTS = (graph.SliceOp, graph.DynamicSliceOp, graph.GatherOp)
 
+_Parts: TypeAlias = dict[BlockArgument, dict[Operation, None]]
+"""Ops that read a part of a carried value, or of a step to its next one, by that value."""
+
 
 @dataclass(frozen=True)
 class CopyCarriedPartsPass(ModulePass):
@@ -51,49 +58,92 @@ class CopyCarriedPartsPass(ModulePass):
     name = "copy-carried-parts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [inner for inner in op.walk() if isinstance(inner, graph.ScanOp)]:
-            end = loop.body.block.last_op
+        for loop in [inner for inner in op.walk() if isinstance(inner, graph.ScanOp | graph.WhileOp)]:
+            block = loop.body.block
+            end = block.last_op
             assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
-            for carried, value in zip(loop.carried, end.operands, strict=False):
-                for part in _parts_read(value, carried, loop):
-                    part.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))
+            arguments = loop.carried if isinstance(loop, graph.ScanOp) else block.args
+            carried = dict(zip(arguments, end.operands, strict=False))
+            steps = {each: _steps(value, each, block) for each, value in carried.items()}
+            reads = {each: _parts_read(value, each, steps, block) for each, value in carried.items()}
+            for part in _in_the_way(reads):
+                part.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))
 
 
-def _parts_read(value: SSAValue, carried: BlockArgument, loop: graph.ScanOp) -> list[Operation]:
+def _parts_read(
+    value: SSAValue,
+    carried: BlockArgument,
+    steps: Mapping[BlockArgument, AbstractSet[SSAValue]],
+    block: Block,
+) -> _Parts:
     """
     Returns the parts that the next value of a carried one is made of, beside the elements that each step
-    stores over; none where more of it is read beside these, or where it is not stored over.
+    stores over, by what they are parts of, which is stored over too. Of the carried value itself there are
+    none where more of it is read beside these.
     """
-    steps = _steps(value, carried, loop)
-    if carried not in steps:
-        return []
+    own = steps[carried]
+    if carried not in own:
+        return {}
+    others = {
+        step: each for each, found in steps.items() if each is not carried and each in found for step in found
+    }
     waiting: list[tuple[SSAValue, bool]] = [(value, True)]
     seen = set[tuple[SSAValue, bool]]()
-    parts: dict[Operation, None] = {}
+    parts: _Parts = {}
+    is_read_beside = False
     while waiting:
         entry = waiting.pop()
         if entry in seen:
             continue
         seen.add(entry)
         each, is_same = entry
-        if each is carried and not is_same:
-            return []
+        is_read_beside = is_read_beside or (each is carried and not is_same)
         op = each.owner
-        if not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block:
+        if not isinstance(op, graph.GraphOp) or op.parent is not block:
             continue
-        if isinstance(op, _PARTS) and op.source in steps and LEAST_SHARE * _count(each) <= _count(carried):
-            parts[op] = None
+        if isinstance(op, _PARTS) and op.source in own and LEAST_SHARE * _count(each) <= _count(carried):
+            parts.setdefault(carried, {})[op] = None
             # Of the source, the copy reads what is to be stored over later on.
             waiting.extend((operand, operand is op.source) for operand in op.operands)
         elif isinstance(op, graph.DynamicUpdateOp | graph.ScatterOp):
             waiting.extend((operand, is_same and operand is op.source) for operand in op.operands)
         elif not op.IS_HEAVY or isinstance(op, graph.ElementwiseOp):
+            other = others.get(op.source) if isinstance(op, _PARTS) else None
+            if other is not None and LEAST_SHARE * _count(each) <= _count(other):
+                parts.setdefault(other, {})[op] = None
             same = is_same and isinstance(op, graph.ElementwiseOp)
             waiting.extend((operand, same) for operand in op.operands)
-    return list(parts)
+    if is_read_beside:
+        parts.pop(carried, None)
+    return parts
 
 
-def _steps(value: SSAValue, carried: BlockArgument, loop: graph.ScanOp) -> set[SSAValue]:
+def _in_the_way(reads: Mapping[BlockArgument, _Parts]) -> list[Operation]:
+    """
+    Returns the parts that keep a value from being stored over: those of the value itself, and of two that are
+    made of one another's parts, none of which can be stored over before the other, those of both.
+    """
+    return [
+        part
+        for carried, parts in reads.items()
+        for source, found in parts.items()
+        if source is carried or carried in _read_by(source, reads)
+        for part in found
+    ]
+
+
+def _read_by(carried: BlockArgument, reads: Mapping[BlockArgument, _Parts]) -> set[BlockArgument]:
+    """Returns the other values of whose parts a next value is made, and what those are made of."""
+    found, waiting = set[BlockArgument](), [carried]
+    while waiting:
+        here = waiting.pop()
+        new = [each for each in reads[here] if each is not here and each not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _steps(value: SSAValue, carried: BlockArgument, block: Block) -> set[SSAValue]:
     """Returns what can be stored over one another, from a carried value to its next one: all of one shape."""
     found = set[SSAValue]()
     waiting = [value]
@@ -103,7 +153,7 @@ def _steps(value: SSAValue, carried: BlockArgument, loop: graph.ScanOp) -> set[S
             continue
         found.add(each)
         op = each.owner
-        if not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block:
+        if not isinstance(op, graph.GraphOp) or op.parent is not block:
             continue
         if isinstance(op, graph.DynamicUpdateOp | graph.ScatterOp):
             waiting.append(op.source)

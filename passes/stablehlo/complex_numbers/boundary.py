@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.graph import tensor_of
 from ....dialects.graph.types import shape_of
+from ..complex_parts import Pair, part_type
 from ..emitter import Emitter
-from .parts import Pair, part_type
 
 
 def bounded_type(type: Attribute) -> Attribute:

@@ -1,4 +1,4 @@
-"""What ops of complex numbers become, whose parts are values of their own (`parts.py`)."""
+"""What ops of complex numbers become, whose parts are values of their own (`complex_parts.py`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph, stablehlo
 from ....dialects.stablehlo import chlo
+from ..complex_parts import Parted
 from ..conversion import ComplexRule, Conversion
 from ..elementwise import unified
 from ..emitter import width_of
@@ -17,7 +18,6 @@ from . import functions
 from .boundary import paired, unpaired
 from .fourier import transform
 from .numbers import Complex, Real
-from .parts import Parted
 
 
 def of_complex(function: Callable[[Complex], Complex | Real], is_widened: bool = True) -> ComplexRule:

@@ -17,24 +17,29 @@ def scaled(x, factor=1.0, *, times: int = 1, kind: str = "sum"):
     return {"sum": y.sum, "all": lambda: y, "max": y.max}[kind]()
 
 
-def traced_no_more(compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Jitted:
-        def trace(self, *arguments, **named):
-            raise AssertionError("traced again")
-
-    monkeypatch.setattr(compiled, "_jitted", Jitted())
-
-
-def test_a_third_call_is_not_traced(monkeypatch: pytest.MonkeyPatch):
-    compiled = tenon.jax_compile(scaled, static_argnames=("times", "kind"))
+def test_a_call_finds_the_program_of_calls_that_jax_traces_alike_and_no_other():
+    seen = SeenCalls(jax, {"static_argnames": ("times", "kind")})
     x = jnp.arange(5.0)
-    for _ in range(2):
-        compiled(x, 2.0, times=3, kind="all")
-    traced_no_more(compiled, monkeypatch)
-    np.testing.assert_array_equal(compiled(x + 1, 3.0, times=3, kind="all"), (x + 1) * 9)
-    for other in ({"times": 4, "kind": "all"}, {"times": 3, "kind": "sum"}, {"times": 3}):
-        with pytest.raises(AssertionError, match="traced again"):
-            compiled(x, 2.0, **other)
+    assert seen.program_for((x, 2.0), {"times": 3}) is None
+    seen.add("first", (x, 2.0), {"times": 3})
+    seen.add("second", (x, 2.0), {"times": 4})
+    assert seen.program_for((x + 1, 3.0), {"times": 3}) == "first"
+    assert seen.program_for((np.zeros(5, np.float32), 3.0), {"times": 3}) == "first"
+    assert seen.program_for((x, 2.0), {"times": 4}) == "second"
+    others = [
+        ((x, 2.0), {"times": 5}),
+        ((x, 2.0), {}),
+        ((x, 2), {"times": 3}),
+        ((x, jnp.float32(2.0)), {"times": 3}),
+        ((x[1:], 2.0), {"times": 3}),
+        ((x.astype(jnp.int32), 2.0), {"times": 3}),
+        (([x], 2.0), {"times": 3}),
+        ((x, object()), {"times": 3}),
+    ]
+    for arguments, named in others:
+        assert seen.program_for(arguments, named) is None
+    with jax.default_matmul_precision("float32"):
+        assert seen.program_for((x, 2.0), {"times": 3}) is None
 
 
 @pytest.mark.parametrize("n_calls", [1, 2, 3])

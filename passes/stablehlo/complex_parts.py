@@ -10,7 +10,7 @@ Takes complex values apart: each becomes two values, its real and its imaginary 
 
 Ops that do the same to both parts are written twice; loops, branches and regions carry twice as many values.
 Any other op has the parts of its operands and gives those of its results: what it says of complex numbers is
-a rule of its own (`rules.py`).
+a rule of its own (`complex_numbers/rules.py`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import BytesAttr, ComplexType, DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ....dialects import stablehlo
-from ....dialects.stablehlo import sdy
+from ...dialects import stablehlo
+from ...dialects.stablehlo import sdy
 
 Pair = tuple[SSAValue, SSAValue]
 """The real parts and the imaginary parts of complex numbers."""
