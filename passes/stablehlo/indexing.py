@@ -8,6 +8,7 @@ the place in the slice added to it. Axes that slices take whole are not indexed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -17,7 +18,7 @@ from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent, product
 from ...dialects.graph import ReduceKind, ScatterKind
 from ...dialects.graph.control import COUNTER, slice_type
-from .combining import kind_of
+from .combining import COMBINE, kind_of
 from .conversion import Conversion, Rule, yield_of
 from .emitter import is_unsigned, width_of
 from .reduction import n_windows, places_of, window_of
@@ -185,20 +186,23 @@ def _scatter(c: Conversion, op: stablehlo.ScatterOp) -> Sequence[SSAValue]:
     shape = c.shape(inputs[0])
     if any(c.shape(each) != shape for each in inputs):
         raise VerifyException(f"{op.name}: inputs are of several shapes")
+    _check_scatter(c, shape, indices, updates, numbers)
+    window = _one_window(c, op, numbers, inputs, updates)
+    if window is not None:
+        return (window,)
     where, axes, arranged = _scattered(c, shape, indices, updates, numbers)
     if not axes:
         raise c.unsupported("without an index")
     return _put(c, op.regions[0], inputs, where, axes, arranged, op.number("unique_indices", 0) != 0)
 
 
-def _scattered(
+def _check_scatter(
     c: Conversion,
     shape: Sequence[Extent],
     indices: SSAValue,
     updates: Sequence[SSAValue],
     numbers: stablehlo.ScatterAttr,
-) -> tuple[list[SSAValue], list[int], list[SSAValue]]:
-    """Returns the indices of `graph.scatter`, the axes that they are of, and the updates in its order."""
+) -> None:
     rank, vector = len(shape), numbers.number("index_vector_dim")
     update_shape = c.shape(updates[0])
     window = numbers.dims("update_window_dims")
@@ -214,14 +218,31 @@ def _scattered(
     )
     _check_positions(c, window, len(update_shape))
     _check_batches(c, inserted, batching, mapped, numbers.dims("scatter_indices_batching_dims"))
-    kept = [axis for axis in range(rank) if axis not in (*inserted, *batching)]
-    if len(kept) != len(window):
-        raise VerifyException(f"{c.who}: {len(window)} dims of windows for {len(kept)} axes")
-    others = [axis for axis in range(len(update_shape)) if axis not in window]
-    batch = [update_shape[axis] for axis in others]
+    n_kept = rank - len({*inserted, *batching})
+    if n_kept != len(window):
+        raise VerifyException(f"{c.who}: {len(window)} dims of windows for {n_kept} axes")
+    batch = [extent for axis, extent in enumerate(update_shape) if axis not in window]
     expected = [extent for axis, extent in enumerate(c.shape(indices)) if axis != vector]
     if batch != expected:
         raise VerifyException(f"{c.who}: updates of {c.type(updates[0])} for indices of {c.type(indices)}")
+
+
+def _scattered(
+    c: Conversion,
+    shape: Sequence[Extent],
+    indices: SSAValue,
+    updates: Sequence[SSAValue],
+    numbers: stablehlo.ScatterAttr,
+) -> tuple[list[SSAValue], list[int], list[SSAValue]]:
+    """Returns the indices of `graph.scatter`, the axes that they are of, and the updates in its order."""
+    rank, vector = len(shape), numbers.number("index_vector_dim")
+    update_shape = c.shape(updates[0])
+    window = numbers.dims("update_window_dims")
+    inserted, batching = numbers.dims("inserted_window_dims"), numbers.dims("input_batching_dims")
+    mapped = numbers.dims("scatter_dims_to_operand_dims")
+    kept = [axis for axis in range(rank) if axis not in (*inserted, *batching)]
+    others = [axis for axis in range(len(update_shape)) if axis not in window]
+    batch = [update_shape[axis] for axis in others]
     size: dict[int, Extent] = dict.fromkeys((*inserted, *batching), 1)
     size |= {axis: update_shape[dim] for axis, dim in zip(kept, window, strict=True)}
     starts = dict(zip(mapped, _starts(c, indices, vector, len(mapped)), strict=True))
@@ -247,6 +268,60 @@ def _scattered(
     place = {axis: dim for axis, dim in zip(kept, window, strict=True)}
     order = [*others, *(place[axis] for axis in wide), *(place[axis] for axis in whole)]
     return where, indexed, [c.permute(update, order) for update in updates]
+
+
+def _one_window(
+    c: Conversion,
+    op: stablehlo.ScatterOp,
+    numbers: stablehlo.ScatterAttr,
+    inputs: Sequence[SSAValue],
+    updates: Sequence[SSAValue],
+) -> SSAValue | None:
+    """
+    Returns an array with one window of it updated, None where there are several, or where a part of one
+    may lie outside: along each axis it begins at a number that is known, or is one element.
+    """
+    window, inserted = numbers.dims("update_window_dims"), numbers.dims("inserted_window_dims")
+    (x, *more), (update, *_) = inputs, updates
+    shape, sizes = c.shape(x), list(c.shape(update))
+    block, element = op.regions[0].block, c.element(x)
+    last = block.last_op
+    assert last is not None, "verified"
+    is_set = block.first_op is last and len(block.args) == 2 and last.operands[0] is block.args[1]
+    kind = None if more or is_set else kind_of(block, element)
+    if more or len(window) != len(sizes) or numbers.dims("input_batching_dims") or not (is_set or kind):
+        return None
+    for axis in sorted(inserted):
+        sizes.insert(axis, 1)
+    mapped, vector = numbers.dims("scatter_dims_to_operand_dims"), numbers.number("index_vector_dim")
+    known = c.numbers.of(op.operands[1]) or (None,) * len(mapped)
+    values = dict(zip(mapped, _starts(c, c.operand(op, 1), vector, len(mapped)), strict=True))
+    starts: list[SSAValue] = []
+    unknown: list[int] = []
+    for axis, (extent, size) in enumerate(zip(shape, sizes, strict=True)):
+        start = known[mapped.index(axis)] if axis in values else 0
+        if isinstance(start, bool) or not isinstance(size, int) or not isinstance(extent, int):
+            return None
+        if isinstance(start, int):
+            if not 0 <= start <= extent - size:
+                return None
+            starts.append(c.scalar(start, i64))
+        elif size != 1:
+            return None
+        else:
+            unknown.append(axis)
+            starts.append(c.cast(values[axis], i64))
+    update = c.reshape(update, sizes)
+    if unknown or not is_set:
+        part = c.add(graph.DynamicSliceOp(x, starts, c.static(sizes, "the window")))
+        if kind is not None:
+            update = c.binary(COMBINE[kind], part, update)
+        for axis in unknown:
+            bound = cast(int, shape[axis]) - 1
+            above, below = c.binary(graph.GeOp, starts[axis], 0), c.binary(graph.LeOp, starts[axis], bound)
+            inside = c.broadcast(c.binary(graph.AndOp, above, below), sizes)
+            update = c.select(inside, update, part)
+    return c.add(graph.DynamicUpdateOp(x, starts, update))
 
 
 def _put(

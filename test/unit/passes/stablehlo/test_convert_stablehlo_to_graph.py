@@ -647,3 +647,61 @@ def test_integers_divided_by_zero_are_as_in_xla(dtype: type):
             remainder, np.array([0, 5, info.max, info.min, last[1], 1]).astype(dtype)
         )
         np.testing.assert_array_equal(half, (x.astype(np.int64) / 2).astype(np.int64).astype(dtype))
+
+
+def scatter_of_a_window(op: str, start: str, window: str, inserted: str = "[]") -> str:
+    """Returns a program that updates a window of %x, of 6x8, which begins at a constant, or at -%i."""
+    constant = f"stablehlo.constant dense<{start}>"
+    at = f"%at = {constant if start else 'stablehlo.negate %i'} : tensor<2xi32>"
+    dims = "[0, 1]" if window.count("x") == 2 else "[]"
+    result = "%b" if op == "set" else "%c"
+    combined = "" if op == "set" else f"%c = stablehlo.{op} %a, %b : tensor<f32>"
+    numbers = f"update_window_dims = {dims}, inserted_window_dims = {inserted}"
+    return f"""
+      func.func @f(%x: tensor<6x8xf32>, %u: tensor<{window}>, %i: tensor<2xi32>) -> tensor<6x8xf32> {{
+      {at}
+      %y = "stablehlo.scatter"(%x, %at, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<
+        {numbers}, scatter_dims_to_operand_dims = [0, 1]>}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        {combined}
+        stablehlo.return {result} : tensor<f32>
+      }}) : (tensor<6x8xf32>, tensor<2xi32>, tensor<{window}>) -> tensor<6x8xf32>
+      return %y : tensor<6x8xf32> }}"""
+
+
+def converted(text: str) -> str:
+    module = parse_module(text, "<text>")
+    PassManager("convert-stablehlo-to-graph").run(context(), module)
+    return str(module)
+
+
+@pytest.mark.parametrize("op", ["set", "add", "maximum"])
+def test_a_window_at_a_known_place_is_updated_as_a_whole(op: str):
+    text = scatter_of_a_window(op, "[1, 2]", "4x5xf32")
+    assert "graph.scatter" not in converted(text) and "graph.select" not in converted(text)
+    x, u = (RNG.normal(size=shape).astype(np.float32) for shape in ((6, 8), (4, 5)))
+    wanted, part = x.copy(), x[1:5, 2:7]
+    wanted[1:5, 2:7] = {"set": u, "add": part + u, "maximum": np.maximum(part, u)}[op]
+    np.testing.assert_array_equal(run(text, x, u, np.zeros(2, np.int32)), wanted)
+
+
+@pytest.mark.parametrize("op", ["set", "add"])
+def test_an_element_at_a_place_outside_is_left_out(op: str):
+    text = scatter_of_a_window(op, "", "f32", "[0, 1]")
+    assert "graph.scatter" not in converted(text)
+    x, u = RNG.normal(size=(6, 8)).astype(np.float32), np.float32(3.0)
+    for i in ((0, 0), (5, 7), (6, 0), (0, 8), (-1, 3), (2, -(2**31))):
+        wanted = x.copy()
+        if 0 <= i[0] < 6 and 0 <= i[1] < 8:
+            wanted[i] = u if op == "set" else x[i] + u
+        given = -np.array(i, np.int64)
+        np.testing.assert_array_equal(run(text, x, u, given.astype(np.int32), backend="llvm"), wanted)
+
+
+def test_elements_of_a_window_that_lie_outside_are_left_out():
+    text = scatter_of_a_window("set", "[4, 6]", "4x5xf32")
+    assert "graph.scatter" in converted(text)
+    x, u = (RNG.normal(size=shape).astype(np.float32) for shape in ((6, 8), (4, 5)))
+    wanted = x.copy()
+    wanted[4:, 6:] = u[:2, :2]
+    np.testing.assert_array_equal(run(text, x, u, np.zeros(2, np.int32)), wanted)
