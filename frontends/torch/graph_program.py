@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -81,7 +81,11 @@ class GraphProgram:
         self._calls = self._with_ends(steps)
 
     def _compiled(self, graph: Any, covered: set[Node], dims: Dims) -> list[Any]:
-        """Returns the steps; what turns out to have no program is left to torch."""
+        """
+        Returns the steps; what turns out to have no program is left to torch, and what is left is partitioned
+        again: regions that stay as they were keep their programs.
+        """
+        made: dict[Hashable, RegionProgram] = {}
         while True:
             steps: list[Any] = []
             programs: list[RegionProgram] = []
@@ -91,16 +95,18 @@ class GraphProgram:
                     told = partition.told.get(step)
                     steps.append(step if told is None else ToldSize(step, told, partition.sources_of(step)))
                     continue
+                key = step.key
                 try:
-                    name = f"{self.name}_{len(programs)}"
-                    program = RegionProgram(step, dims, name, self._frozen, self._weights)
+                    if key not in made:
+                        name = f"{self.name}_{len(made)}"
+                        made[key] = RegionProgram(step, dims, name, self._frozen, self._weights)
                 except TenonError as error:
                     reason = f"its region has no program: {error.message}".partition("\n")[0]
                     self.left += [left_to_torch(node, reason) for node in step.nodes]
                     covered -= set(step.nodes)
                     break
-                programs.append(program)
-                steps.append(program)
+                programs.append(made[key])
+                steps.append(made[key])
             else:
                 self.programs = programs
                 return steps

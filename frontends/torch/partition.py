@@ -9,7 +9,7 @@ nothing that waits for them. What draws random numbers keeps its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,11 @@ class Region:
     symbols: list[Any] = field(default_factory=list)
     sizes: list[SizeSource] = field(default_factory=list)
     """Where the values of those symbols are that no axis of an input is."""
+
+    @property
+    def key(self) -> Hashable:
+        """Regions of one key are of the very same nodes, read and read from alike."""
+        return (*map(tuple, (self.nodes, self.inputs, self.outputs, self.symbols, self.sizes)),)
 
 
 Step = Region | Node

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import tenon
 import torch
+from tenon.frontends.torch import graph_program
 from tenon.frontends.torch.told import LeftToTorchWarning
 from torch import Tensor, nn
 from torch.nn import functional
@@ -325,3 +326,29 @@ def test_parts_of_an_argument_that_are_returned_are_in_its_memory(name: str, dyn
         assert found.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         assert (found.stride(), found.storage_offset()) == (wanted.stride(), wanted.storage_offset())
         torch.testing.assert_close(found, wanted, rtol=0, atol=0)
+
+
+def test_a_region_that_has_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch):
+    torch.compiler.reset()
+    tried: list[object] = []
+
+    class Counted(graph_program.RegionProgram):
+        def __init__(self, region: Any, *arguments: Any) -> None:
+            tried.append(region.key)
+            super().__init__(region, *arguments)
+
+    monkeypatch.setattr(graph_program, "RegionProgram", Counted)
+
+    def padded(x: Tensor) -> Tensor:
+        # Torch computes digamma, between two regions, and what is padded to a multiple of 8.
+        x = torch.digamma(x * x + 1) * 2
+        x = functional.pad(x, (0, 0, 0, (-x.shape[1]) % 8)).view(x.shape[0], -1, 8, x.shape[2])
+        return x.cumsum(2) * x.sum(1, keepdim=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.compile(padded, backend="tenon", dynamic=True)
+        x = torch.randn(2, 13, 5)
+        torch.testing.assert_close(compiled(x), padded(x), rtol=1e-4, atol=1e-4)
+    assert len(tried) > 2
+    assert len(set(tried)) == len(tried)
