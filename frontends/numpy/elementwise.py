@@ -7,6 +7,8 @@ python scalars take the dtype of the arrays. Functions that give floats promote 
 
 from __future__ import annotations
 
+from operator import index
+
 from ...dialects import graph
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
@@ -456,11 +458,23 @@ def remainder(x1: Operand, x2: Operand, /) -> Array:
     return ops.mod(*small_numbers("remainder", x1, x2))
 
 
-@array_function
-def round(x: Array, /) -> Array:
-    """The nearest integer, the even one of two; integers stay as they are, booleans become float16."""
+@array_function(static=("decimals",))
+def round(x: Array, /, decimals: int = 0) -> Array:
+    """
+    The nearest integer, the even one of two, or as numpy does the nearest number of so many digits after the
+    point, or of so many zeros before it where `decimals` is below 0: what is rounded is the product with a
+    power of ten. Integers with no zeros asked stay as they are, booleans become float16.
+    """
     (x,) = operands("round", x)
-    return ops.cast(x, FLOAT16) if x.dtype == BOOL else rounded(graph.RoundOp, x)
+    digits = index(decimals)
+    if x.dtype == BOOL:
+        return ops.cast(x, FLOAT16)
+    if not digits or (digits > 0 and not is_float(x.dtype)):
+        return rounded(graph.RoundOp, x)
+    wide = x if is_float(x.dtype) else ops.cast(x, FLOAT64)
+    power = scalar_like(wide, 10.0 ** (digits if digits > 0 else -digits))
+    there, back = (ops.mul, ops.div) if digits > 0 else (ops.div, ops.mul)
+    return ops.cast(back(rounded(graph.RoundOp, there(wide, power)), power), x.dtype)
 
 
 @array_function

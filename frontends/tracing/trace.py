@@ -357,7 +357,11 @@ class TracedArray(Array):
         self._no_value("index", "tenon.numpy.take for an element, a static argument for an extent or a range")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        self._no_value("numpy", "the function of tenon.numpy instead of numpy's")
+        self._no_value(
+            "numpy",
+            "the function of tenon.numpy instead of numpy's; where an array of numpy's is indexed, "
+            "tenon.numpy.asarray(a)[i]",
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
         """Numpy's ufuncs are those of `tenon.numpy`, where that has them."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tenon
 import tenon.numpy as tnp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,3 +153,24 @@ def test_a_function_gives_what_numpy_gives_in_a_compiled_program(call: Call):
     arrays = [sample(call, dtype, position) for position in range(call.arguments)]
     found = jit(lambda *traced: call.apply(tnp, *traced))(*map(tnp.asarray, arrays))
     compare(found, by_numpy(call, arrays), call.name, factor_of(call))
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 3, -1, -2])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "int64"])
+def test_rounding_to_decimals_is_numpys(dtype: str, decimals: int):
+    x = (np.random.default_rng(0).normal(size=99) * 300).astype(dtype)
+    wanted = np.round(x, decimals)
+    for found in (tnp.round(x, decimals), tenon.jit(lambda x: tnp.asarray(x).round(decimals=decimals))(x)):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_decimals_are_whole_numbers():
+    with pytest.raises(TypeError, match="integer"):
+        tnp.round(np.ones(3), 1.5)
+
+
+def test_an_array_of_numpy_that_is_indexed_in_a_trace_is_an_error_that_says_what_to_do():
+    k = np.array([1.0, 2.0])
+    with pytest.raises(tenon.TracingError, match=r"tenon.numpy.asarray\(a\)\[i\]"):
+        tenon.jit(lambda x: tenon.fori_loop(0, 2, lambda i, s: s + k[i], x))(np.ones(3))
