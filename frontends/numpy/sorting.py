@@ -11,9 +11,10 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray
 from .arguments.axes import axis_of, integer_of, is_known
-from .arguments.operands import BOOL, INT64, is_integer, operands, part_of, reshaped, scalar_like
+from .arguments.operands import INT64, operands, part_of, reshaped, scalar_like
 from .dtypes import least_of
 from .indexing import gathered_along
+from .order_keys import order_keys
 
 __all__ = ["argsort", "sort", "top_k"]
 
@@ -101,7 +102,7 @@ def _greatest(rows: TracedArray, count: int) -> TracedArray:
     blocks = [reshaped(part_of(rows, 1, 0, whole * size), (n_rows, whole, size))]
     if rest := extent % size:
         blocks.append(reshaped(part_of(rows, 1, whole * size, rest), (n_rows, 1, rest)))
-    heads = [ops.reduce("max", _keys(block), (2,)) for block in blocks]
+    heads = [ops.reduce("max", order_keys(block), (2,)) for block in blocks]
     heads = ops.concat(heads, 1) if rest else heads[0]
     chosen = ops.cast(part_of(ops.argsort(heads, 1, True), 1, 0, count), INT32 if extent < 1 << 31 else INT64)
     # In the order of the row again, so that of equal elements the first come first.
@@ -110,23 +111,9 @@ def _greatest(rows: TracedArray, count: int) -> TracedArray:
     first = ops.mul(chosen, scalar_like(chosen, size))
     places = ops.add(ops.broadcast(reshaped(first, (n_rows, count, 1)), wide), ops.iota(2, INT64, wide))
     places = reshaped(places, (n_rows, count * size))
-    candidates = _keys(gathered_along(rows, places, 1))
+    candidates = order_keys(gathered_along(rows, places, 1))
     is_there = ops.lt(places, scalar_like(places, extent))
     lowest = scalar_like(candidates, least_of(candidates.dtype))
     candidates = ops.select(is_there, candidates, lowest)
     order = part_of(ops.argsort(candidates, 1, True), 1, 0, count)
     return gathered_along(places, order, 1)
-
-
-def _keys(x: TracedArray) -> TracedArray:
-    """Returns integers that are in the order of the elements, with NaN as the least."""
-    if x.dtype == BOOL:
-        return ops.cast(x, np.dtype(np.uint8))
-    if is_integer(x.dtype):
-        return x
-    key = ops.bitcast(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
-    zero = scalar_like(key, 0)
-    turned = ops.xor(key, scalar_like(key, np.iinfo(key.dtype).max))
-    key = ops.select(ops.lt(key, zero), turned, key)
-    key = ops.select(ops.eq(x, scalar_like(x, 0.0)), zero, key)
-    return ops.select(ops.isnan(x), scalar_like(key, least_of(key.dtype)), key)

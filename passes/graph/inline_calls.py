@@ -45,9 +45,14 @@ class InlineCallsPass(ModulePass):
             inliner.inline(function, ())
         for name in inliner.called:
             function = functions[name]
-            if function.sym_visibility is not None and function.sym_visibility.data == "private":
+            if is_private(function):
                 function.detach()
                 function.erase()
+
+
+def is_private(function: func.FuncOp) -> bool:
+    """Returns whether nothing outside of the module calls a function."""
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
 
 
 class _Inliner:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, SymbolRefAttr
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, NameLoc, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
@@ -43,8 +43,9 @@ from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import dims_of
 from ...dialects.modules.entry import check_single_block
 from ...dialects.modules.parsing import location_text
+from ...dialects.stablehlo import chlo
 from ...errors import TenonError
-from ..graph.inline_calls import InlineCallsPass
+from ..graph.inline_calls import InlineCallsPass, is_private
 from .argument_dims import argument_types
 from .complex_numbers.boundary import bounded_type, paired, unpaired
 from .complex_parts import part_type, take_apart
@@ -77,8 +78,9 @@ def is_foreign(op: Operation) -> bool:
 
 
 def expand_composites(module: ModuleOp) -> None:
-    """Replaces composites by calls of the functions that say their meaning."""
+    """Replaces composites by calls of the functions that say their meaning, or by an op of it."""
     types = {op.sym_name.data: op.function_type for op in module.ops if isinstance(op, func.FuncOp)}
+    replaced = set[str]()
     for op in list(module.walk()):
         if not isinstance(op, stablehlo.CompositeOp):
             continue
@@ -90,7 +92,10 @@ def expand_composites(module: ModuleOp) -> None:
                 location=location_text(op.location),
             )
         assert isinstance(op.decomposition, SymbolRefAttr), "its name is that of a function"
-        call = func.CallOp(op.decomposition, op.operands, list(op.result_types))
+        known = _known_op(op)
+        if known is not None:
+            replaced.add(name)
+        call = known or func.CallOp(op.decomposition, op.operands, list(op.result_types))
         call.location = op.location
         block = op.parent
         assert block is not None, "in no block"
@@ -99,6 +104,23 @@ def expand_composites(module: ModuleOp) -> None:
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()
+    called = {op.callee.string_value() for op in module.walk() if isinstance(op, func.CallOp)}
+    for op in list(module.ops):
+        if isinstance(op, func.FuncOp) and op.sym_name.data in replaced - called and is_private(op):
+            op.detach()
+            op.erase()
+
+
+def _known_op(op: stablehlo.CompositeOp) -> Operation | None:
+    """Returns the op that a composite stands for, where that is known to say more than its decomposition."""
+    name = op.composite_name.data if op.composite_name is not None else ""
+    attributes = op.composite_attributes
+    if name != "chlo.top_k" or not isinstance(attributes, DictionaryAttr) or len(op.operands) != 1:
+        return None
+    said = attributes.data
+    if set(said) != {"k"}:
+        return None
+    return chlo.TopKOp.create(operands=op.operands, result_types=op.result_types, properties={"k": said["k"]})
 
 
 def convert_functions(module: ModuleOp) -> None:

@@ -16,11 +16,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import is_float
+from ...dialects.graph import Extremum
 from ...dialects.graph.types import check_axes
 from ...dialects.stablehlo import chlo
 from .combining import text_of
 from .conversion import Conversion, Rule
 from .elementwise import total_order
+from .emitter import width_of
+
+_MOST_PASSES = 16
+"""
+The most elements that are looked for one after the other. A pass over rows of 1,000 to 50,000 elements of f32
+took 0.3 to 0.7 ns an element, a sort of all 11 to 12; of 8 and 64 elements two took 0.13 and 0.19 of a sort.
+"""
 
 
 @dataclass(frozen=True)
@@ -206,8 +214,40 @@ def _top_k(c: Conversion, op: chlo.TopKOp) -> Sequence[SSAValue]:
         raise VerifyException(f"{op.name}: {c.type(x)} has no axis")
     axis = rank - 1
     keys = total_order(c, x) if is_float(c.element(x)) else x
-    order = c.part(c.add(graph.ArgsortOp(keys, axis, True)), axis, 0, k)
+    extent, is_narrow = c.shape(x)[axis], width_of(c.element(keys)) in (8, 16, 32)
+    if is_narrow and isinstance(extent, int) and 0 < k <= min(_MOST_PASSES, extent):
+        order = _greatest(c, keys, k, is_float(c.element(x)))
+    else:
+        order = c.part(c.add(graph.ArgsortOp(keys, axis, True)), axis, 0, k)
     return taken(c, x, order, axis), c.cast(order, i32)
+
+
+def _greatest(c: Conversion, keys: SSAValue, k: int, is_of_floats: bool) -> SSAValue:
+    """
+    Returns the places of the greatest integers of the last axis, of equal ones the first first: each is the
+    greatest of those that come after the one before.
+    """
+    shape = c.shape(keys)
+    axis = len(shape) - 1
+    # Of a type with a number below all of them. Of floats one NaN is the least, which counts as the next one.
+    wide = i32 if width_of(c.element(keys)) < 32 or is_of_floats else i64
+    least = -(1 << (width_of(wide) - 1))
+    keys = c.cast(keys, wide)
+    keys = c.binary(graph.MaxOp, keys, least + 1) if is_of_floats else keys
+    lowest = c.like(least, keys)
+    numbers = c.iota(axis, i64, shape)
+    places: list[SSAValue] = []
+    left = keys
+    for number in range(k):
+        place = c.reshape(c.cast(c.add(graph.ArgReduceOp(Extremum.MAX, left, axis)), i64), (*shape[:-1], 1))
+        places.append(place)
+        if number + 1 < k:
+            found, at = c.broadcast(taken(c, keys, place, axis), shape), c.broadcast(place, shape)
+            is_less = c.binary(graph.LtOp, keys, found)
+            is_behind = c.binary(graph.GtOp, numbers, at)
+            ties = c.binary(graph.AndOp, c.binary(graph.EqOp, keys, found), is_behind)
+            left = c.select(c.binary(graph.OrOp, is_less, ties), keys, lowest)
+    return c.concat(places, axis)
 
 
 RULES: dict[type[Operation], Rule] = {

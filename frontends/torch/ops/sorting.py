@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as tnp
+from ...numpy.order_keys import order_keys
 from ...tracing import graph_ops as ops
 from ...tracing.trace import TracedArray
 from .promotion import BOOL, INT64, as_dtype, result_dtype
@@ -15,12 +16,8 @@ def _order(x: Traced, axis: int, descending: bool) -> Traced:
     """Returns a stable order. NaN is the greatest, so that it comes first where the greatest does."""
     if x.dtype == BOOL:
         raise NotCoveredError("booleans in order")
-    if not descending or x.dtype.kind in "iu":
-        return tnp.argsort(x, axis=axis, descending=descending)
-    is_number = as_dtype(tnp.logical_not(tnp.isnan(x)), INT64)
-    down = tnp.argsort(x, axis=axis, descending=True)
-    last = tnp.take_along_axis(is_number, down, axis=axis)
-    return tnp.take_along_axis(down, tnp.argsort(last, axis=axis), axis=axis)
+    keys = order_keys(x, nan_is_greatest=True) if descending else x
+    return tnp.argsort(keys, axis=axis, descending=descending)
 
 
 @aten("sort.default")
@@ -47,10 +44,12 @@ def topk(
         raise NotCoveredError("a number of elements that is known when it runs")
     if not x.shape:
         return x, ops.full(0, INT64, ())
+    if x.dtype == BOOL:
+        raise NotCoveredError("booleans in order")
     axis = dim % len(x.shape)
-    order = _order(x, axis, largest)
-    sizes = tuple(k if each == axis else extent for each, extent in enumerate(x.shape))
-    first = ops.slice(order, (0,) * len(sizes), sizes, (1,) * len(sizes))
+    keys = order_keys(x, nan_is_greatest=True)
+    # Where all bits are turned, the least is the greatest.
+    _, first = tnp.top_k(keys if largest else tnp.bitwise_invert(keys), k, axis=axis)
     return tnp.take_along_axis(x, first, axis=axis), first
 
 

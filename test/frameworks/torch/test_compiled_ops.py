@@ -149,3 +149,16 @@ def test_products_of_rows_that_are_looked_up():
     check(lambda x, w: x[torch.arange(40) % 7] @ w, table, weight)
     with torch.no_grad():
         check(lambda x, w: functional.embedding(torch.arange(40) % 7, x) @ w, table, weight)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8, torch.int64])
+def test_the_greatest_and_the_least_are_torchs_with_nan_the_greatest(dtype: torch.dtype, largest: bool):
+    torch.compiler.reset()
+    x = torch.stack([torch.randperm(100) - 50 for _ in range(3)]).to(dtype)
+    if dtype.is_floating_point:
+        x[0, 3], x[1, 4], x[2, 5] = float("nan"), float("inf"), float("-inf")
+    for k in (1, 5, 60):
+        found = torch.compile(torch.topk, backend="tenon", dynamic=False)(x, k, 1, largest)
+        wanted = torch.topk(x, k, 1, largest)
+        torch.testing.assert_close(tuple(found), tuple(wanted), rtol=0, atol=0, equal_nan=True)

@@ -705,3 +705,48 @@ def test_elements_of_a_window_that_lie_outside_are_left_out():
     wanted = x.copy()
     wanted[4:, 6:] = u[:2, :2]
     np.testing.assert_array_equal(run(text, x, u, np.zeros(2, np.int32)), wanted)
+
+
+def top_k_of(x: np.ndarray, element: str, k: int, is_composite: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the greatest elements of the rows of an array, and their places."""
+    source = f"tensor<{x.shape[0]}x{x.shape[1]}x{element}>"
+    values, places = f"tensor<{x.shape[0]}x{k}x{element}>", f"tensor<{x.shape[0]}x{k}xi32>"
+    own = f"chlo.top_k(%x, k = {k}) : {source} -> ({values}, {places})"
+    composite = (
+        f'stablehlo.composite "chlo.top_k" %x {{composite_attributes = {{k = {k} : i64}}, '
+        f"decomposition = @impl}} : ({source}) -> ({values}, {places})"
+    )
+
+    def function(name: str, op: str) -> str:
+        return f"""func.func {name}(%x: {source}) -> ({values}, {places}) {{
+          %v:2 = {op}
+          return %v#0, %v#1 : {values}, {places} }}
+        """
+
+    text = function("public @f", composite if is_composite else own)
+    text += function("private @impl", own) if is_composite else ""
+    # A few are looked for one after the other, more are sorted.
+    assert ("graph.argsort" in converted(text)) == (k > 16)
+    return run(text, x, backend="llvm")
+
+
+@pytest.mark.parametrize("is_composite", [True, False])
+@pytest.mark.parametrize("k", [1, 2, 16, 17])
+def test_the_greatest_elements_come_in_order(k: int, is_composite: bool):
+    x = RNG.integers(-3, 4, (5, 40)).astype(np.float32)
+    x[0, ::5], x[1, 3], x[1, 30], x[2, 7], x[3] = -0.0, np.nan, -np.nan, np.inf, -np.inf
+    values, places = top_k_of(x, "f32", k, is_composite)
+    bits = x.view(np.int32).astype(np.int64)
+    keys = np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    wanted = np.argsort(-keys, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(places, wanted)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32])
+def test_the_greatest_of_few_integers_are_all_of_them(dtype: type):
+    info = np.iinfo(dtype)
+    x = np.array([[info.min, info.max, info.min, 3, info.min, info.max]]).astype(dtype)
+    values, places = top_k_of(x, ("ui" if info.min == 0 else "i") + str(info.bits), 6, False)
+    np.testing.assert_array_equal(places, [[1, 5, 3, 0, 2, 4]])
+    np.testing.assert_array_equal(values, x[:, places[0]])
