@@ -166,8 +166,8 @@ class JaxFunction:
         """
         Returns an argument in the dtype that jax has for it: numbers have that of the traced argument,
         numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits;
-        integers of 2 and 4 bits are carried in those of 8, complex numbers by
-        their parts. A sharded array is taken as it is.
+        integers of 2 and 4 bits are carried in those of 8, complex numbers by their parts. A sharded array is
+        taken as it is.
         """
         if isinstance(leaf, ShardedArray):
             return leaf

@@ -65,7 +65,11 @@ class CopyCarriedPartsPass(ModulePass):
             arguments = loop.carried if isinstance(loop, graph.ScanOp) else block.args
             carried = dict(zip(arguments, end.operands, strict=False))
             steps = {each: _steps(value, each, block) for each, value in carried.items()}
-            reads = {each: _parts_read(value, each, steps, block) for each, value in carried.items()}
+            stored_over = {step: each for each, found in steps.items() if each in found for step in found}
+            reads = {
+                each: _parts_read(value, each, steps[each], stored_over, block)
+                for each, value in carried.items()
+            }
             for part in _in_the_way(reads):
                 part.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))
 
@@ -73,20 +77,18 @@ class CopyCarriedPartsPass(ModulePass):
 def _parts_read(
     value: SSAValue,
     carried: BlockArgument,
-    steps: Mapping[BlockArgument, AbstractSet[SSAValue]],
+    own: AbstractSet[SSAValue],
+    stored_over: Mapping[SSAValue, BlockArgument],
     block: Block,
 ) -> _Parts:
     """
     Returns the parts that the next value of a carried one is made of, beside the elements that each step
     stores over, by what they are parts of, which is stored over too. Of the carried value itself there are
-    none where more of it is read beside these.
+    none where more of it is read beside these. `own` are the steps to the value, and `stored_over` has what
+    each step of a value that is stored over is a step of.
     """
-    own = steps[carried]
     if carried not in own:
         return {}
-    others = {
-        step: each for each, found in steps.items() if each is not carried and each in found for step in found
-    }
     waiting: list[tuple[SSAValue, bool]] = [(value, True)]
     seen = set[tuple[SSAValue, bool]]()
     parts: _Parts = {}
@@ -108,8 +110,8 @@ def _parts_read(
         elif isinstance(op, graph.DynamicUpdateOp | graph.ScatterOp):
             waiting.extend((operand, is_same and operand is op.source) for operand in op.operands)
         elif not op.IS_HEAVY or isinstance(op, graph.ElementwiseOp):
-            other = others.get(op.source) if isinstance(op, _PARTS) else None
-            if other is not None and LEAST_SHARE * _count(each) <= _count(other):
+            other = stored_over.get(op.source) if isinstance(op, _PARTS) else None
+            if other not in (None, carried) and LEAST_SHARE * _count(each) <= _count(other):
                 parts.setdefault(other, {})[op] = None
             same = is_same and isinstance(op, graph.ElementwiseOp)
             waiting.extend((operand, same) for operand in op.operands)

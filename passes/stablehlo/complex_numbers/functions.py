@@ -11,6 +11,7 @@ Sources, by number in the comments:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import f32
 
@@ -27,18 +28,14 @@ def exp(z: Complex) -> Complex:
     size = _exp((z.re * 0.5).where(is_large, z.re))
     again = size.where(is_large, 1.0)
     sine = (size * _sin(z.im)) * again
-    return _vanishing(z, Complex((size * _cos(z.im)) * again, sine.where(z.im.is_unequal(0.0), z.im)))
+    return _vanishing(z, 0.0, Complex((size * _cos(z.im)) * again, sine.where(z.im.is_unequal(0.0), z.im)))
 
 
 def expm1(z: Complex) -> Complex:
     """The real part is `expm1(re) * cos(im) - 2 * sin(im / 2)**2`, which is exact near 0."""
     half = _sin(z.im * 0.5)
     real = z.re.apply(graph.Expm1Op) * _cos(z.im) - 2.0 * half * half
-    imaginary = _scaled(_sin(z.im), _exp(z.re))
-    is_vanishing = z.re.is_equal(-math.inf)
-    return Complex(
-        real.like(-1.0).where(is_vanishing, real), imaginary.like(0.0).where(is_vanishing, imaginary)
-    )
+    return _vanishing(z, -1.0, Complex(real, _scaled(_sin(z.im), _exp(z.re))))
 
 
 def log(z: Complex) -> Complex:
@@ -185,11 +182,9 @@ def sign(z: Complex) -> Complex:
     return z.where(size.is_equal(0.0), found)
 
 
-def _vanishing(z: Complex, found: Complex) -> Complex:
-    """Returns 0 where e**re is, whatever the imaginary part."""
-    is_vanishing = z.re.is_equal(-math.inf)
-    zero = found.re.like(0.0)
-    return Complex(zero, zero).where(is_vanishing, found)
+def _vanishing(z: Complex, limit: float, found: Complex) -> Complex:
+    """Returns a real limit where e**re is 0, whatever the imaginary part."""
+    return _one(z).scaled(limit).where(z.re.is_equal(-math.inf), found)
 
 
 def _log_size(x: Real, y: Real) -> Real:
@@ -221,29 +216,9 @@ def _one_less(z: Complex) -> Complex:
     return Complex(1.0 - z.re, -z.im)
 
 
-def _sin(x: Real) -> Real:
-    return x.apply(graph.SinOp)
+def _of(op: type[graph.UnaryOp]) -> Callable[[Real], Real]:
+    return lambda x: x.apply(op)
 
 
-def _cos(x: Real) -> Real:
-    return x.apply(graph.CosOp)
-
-
-def _sinh(x: Real) -> Real:
-    return x.apply(graph.SinhOp)
-
-
-def _cosh(x: Real) -> Real:
-    return x.apply(graph.CoshOp)
-
-
-def _asinh(x: Real) -> Real:
-    return x.apply(graph.AsinhOp)
-
-
-def _exp(x: Real) -> Real:
-    return x.apply(graph.ExpOp)
-
-
-def _log1p(x: Real) -> Real:
-    return x.apply(graph.Log1pOp)
+_sin, _cos, _exp, _log1p = _of(graph.SinOp), _of(graph.CosOp), _of(graph.ExpOp), _of(graph.Log1pOp)
+_sinh, _cosh, _asinh = _of(graph.SinhOp), _of(graph.CoshOp), _of(graph.AsinhOp)

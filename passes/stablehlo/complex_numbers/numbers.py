@@ -23,9 +23,6 @@ class Real:
     def __add__(self, other: RealLike) -> Real:
         return self._with(graph.AddOp, other)
 
-    def __radd__(self, other: float) -> Real:
-        return self.like(other) + self
-
     def __sub__(self, other: RealLike) -> Real:
         return self._with(graph.SubOp, other)
 
@@ -40,9 +37,6 @@ class Real:
 
     def __truediv__(self, other: RealLike) -> Real:
         return self._with(graph.DivOp, other)
-
-    def __rtruediv__(self, other: float) -> Real:
-        return self.like(other) / self
 
     def __neg__(self) -> Real:
         return self.apply(graph.NegOp)
@@ -73,10 +67,6 @@ class Real:
 
     def is_infinite(self) -> Real:
         return self.apply(graph.IsinfOp)
-
-    def is_negative(self) -> Real:
-        """Whether there is a minus sign, that of -0.0 too."""
-        return self.apply(graph.SignbitOp)
 
     def abs(self) -> Real:
         return self.apply(graph.AbsOp)

@@ -20,29 +20,14 @@ from .fourier import transform
 from .numbers import Complex, Real
 
 
-def of_complex(function: Callable[[Complex], Complex | Real], is_widened: bool = True) -> ComplexRule:
-    """Returns the rule of a function of one number, of f32 computed in f64 where it `is_widened`."""
+def of_numbers(function: Callable[..., Complex | Real], is_widened: bool = True) -> ComplexRule:
+    """Returns the rule of a function of numbers, of f32 computed in f64 where it `is_widened`."""
 
     def rule(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
-        (number,) = numbers(c, op, parted)
-        element = number.re.element
-        found = function(number.cast(f64) if is_widened else number)
+        given = numbers(c, op, parted)
+        element = given[0].re.element
+        found = function(*(each.cast(f64) if is_widened else each for each in given))
         return _values(found.cast(element))
-
-    return rule
-
-
-def of_two(function: Callable[[Complex, Complex], Complex | Real], is_widened: bool = False) -> ComplexRule:
-    """As `of_complex`, of two numbers."""
-
-    def rule(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
-        x, y = numbers(c, op, parted)
-        element = x.re.element
-        if is_widened:
-            x, y = x.cast(f64), y.cast(f64)
-        found = function(x, y)
-        is_number = isinstance(found, Complex) or found.element == f64
-        return _values(found.cast(element) if is_widened and is_number else found)
 
     return rule
 
@@ -72,9 +57,8 @@ def _bilinear(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue
 
     if not left or not right:
         return (product(0, 0), product(1, 0) if left else product(0, 1))
-    minus, plus = graph.SubOp, graph.AddOp
-    real = c.binary(minus, product(0, 0), product(1, 1))
-    return real, c.binary(plus, product(0, 1), product(1, 0))
+    real = c.binary(graph.SubOp, product(0, 0), product(1, 1))
+    return real, c.binary(graph.AddOp, product(0, 1), product(1, 0))
 
 
 def _compare(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
@@ -98,6 +82,18 @@ def _compared(x: Complex, y: Complex, direction: str) -> Real:
             return _compared(y, x, "LT")
         case _:
             return _compared(y, x, "LE")
+
+
+def _greater(x: Complex, y: Complex) -> Complex:
+    return x.where(_compared(x, y, "GE"), y)
+
+
+def _less(x: Complex, y: Complex) -> Complex:
+    return x.where(_compared(x, y, "LE"), y)
+
+
+def _square(z: Complex) -> Complex:
+    return z * z
 
 
 def _convert(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
@@ -127,23 +123,20 @@ def _iota(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
 
 def _bitcast(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
     """By way of an array with an axis more, of the two parts, which lie side by side."""
-    values = c.operands(op)
-    element = c.result_element(op)
-    if parted.operands[0] and parted.results[0]:
-        if element == c.element(values[0]):
-            return values
-        both = paired(c, values[0], values[1])
-        return unpaired(c, bitcast_convert(c, both, c.element(both), element))
+    values, element = c.operands(op), c.result_element(op)
+    if all((*parted.operands, *parted.results)) and element == c.element(values[0]):
+        return values
+    (*shape,) = c.shape(values[0])
     if parted.operands[0]:
-        both = paired(c, values[0], values[1])
-        shape = c.shape(both)
-        ratio = width_of(c.element(both)) // width_of(element)
-        found = bitcast_convert(c, both, c.element(both), element)
-        return (found if ratio < 2 else c.reshape(found, (*shape[:-1], 2 * ratio)),)
-    (value,), shape = values, c.shape(values[0])
-    ratio = width_of(element) // width_of(c.element(value))
-    both = value if ratio < 2 else c.reshape(value, (*shape[:-1], 2, ratio))
-    return unpaired(c, bitcast_convert(c, both, c.element(both), element))
+        both = paired(c, *values)
+    else:
+        ratio = width_of(element) // width_of(c.element(values[0]))
+        both = values[0] if ratio < 2 else c.reshape(values[0], (*shape[:-1], 2, ratio))
+    found = bitcast_convert(c, both, c.element(both), element)
+    if parted.results[0]:
+        return unpaired(c, found)
+    ratio = width_of(c.element(both)) // width_of(element)
+    return (found if ratio < 2 else c.reshape(found, (*shape, 2 * ratio)),)
 
 
 def _fft(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
@@ -152,49 +145,49 @@ def _fft(c: Conversion, op: Operation, parted: Parted) -> Sequence[SSAValue]:
 
 
 RULES: dict[type[Operation], ComplexRule] = {
-    stablehlo.AbsOp: of_complex(Complex.abs, is_widened=False),
-    stablehlo.Atan2Op: of_two(functions.atan2, is_widened=True),
+    stablehlo.AbsOp: of_numbers(Complex.abs, is_widened=False),
+    stablehlo.Atan2Op: of_numbers(functions.atan2),
     stablehlo.BitcastConvertOp: _bitcast,
-    stablehlo.CbrtOp: of_complex(functions.cbrt),
+    stablehlo.CbrtOp: of_numbers(functions.cbrt),
     stablehlo.CompareOp: _compare,
     stablehlo.ComplexOp: _complex,
     stablehlo.ConvertOp: _convert,
     stablehlo.ConvolutionOp: _bilinear,
-    stablehlo.CosineOp: of_complex(functions.cos),
-    stablehlo.DivideOp: of_two(Complex.__truediv__),
+    stablehlo.CosineOp: of_numbers(functions.cos),
+    stablehlo.DivideOp: of_numbers(Complex.__truediv__, is_widened=False),
     stablehlo.DotGeneralOp: _bilinear,
     stablehlo.DotOp: _bilinear,
     stablehlo.DynamicConvOp: _bilinear,
     stablehlo.DynamicIotaOp: _iota,
-    stablehlo.ExponentialMinusOneOp: of_complex(functions.expm1),
-    stablehlo.ExponentialOp: of_complex(functions.exp, is_widened=False),
+    stablehlo.ExponentialMinusOneOp: of_numbers(functions.expm1),
+    stablehlo.ExponentialOp: of_numbers(functions.exp, is_widened=False),
     stablehlo.FftOp: _fft,
     stablehlo.GetDimensionSizeOp: _size_of_dim,
     stablehlo.ImagOp: _part(1),
     stablehlo.IotaOp: _iota,
-    stablehlo.LogOp: of_complex(functions.log),
-    stablehlo.LogPlusOneOp: of_complex(functions.log1p),
-    stablehlo.LogisticOp: of_complex(functions.logistic),
-    stablehlo.MaximumOp: of_two(lambda x, y: x.where(_compared(x, y, "GE"), y)),
-    stablehlo.MinimumOp: of_two(lambda x, y: x.where(_compared(x, y, "LE"), y)),
-    stablehlo.MultiplyOp: of_two(Complex.__mul__),
-    stablehlo.PowerOp: of_two(functions.power, is_widened=True),
+    stablehlo.LogOp: of_numbers(functions.log),
+    stablehlo.LogPlusOneOp: of_numbers(functions.log1p),
+    stablehlo.LogisticOp: of_numbers(functions.logistic),
+    stablehlo.MaximumOp: of_numbers(_greater, is_widened=False),
+    stablehlo.MinimumOp: of_numbers(_less, is_widened=False),
+    stablehlo.MultiplyOp: of_numbers(Complex.__mul__, is_widened=False),
+    stablehlo.PowerOp: of_numbers(functions.power),
     stablehlo.RealOp: _part(0),
-    stablehlo.RsqrtOp: of_complex(functions.rsqrt),
-    stablehlo.SignOp: of_complex(functions.sign, is_widened=False),
-    stablehlo.SineOp: of_complex(functions.sin),
-    stablehlo.SqrtOp: of_complex(functions.sqrt),
-    stablehlo.TanOp: of_complex(functions.tan),
-    stablehlo.TanhOp: of_complex(functions.tanh),
-    chlo.AcosOp: of_complex(functions.acos),
-    chlo.AcoshOp: of_complex(functions.acosh),
-    chlo.AsinOp: of_complex(functions.asin),
-    chlo.AsinhOp: of_complex(functions.asinh),
-    chlo.AtanOp: of_complex(functions.atan),
-    chlo.AtanhOp: of_complex(functions.atanh),
-    chlo.ConjOp: of_complex(Complex.conjugate, is_widened=False),
-    chlo.CoshOp: of_complex(functions.cosh),
-    chlo.SinhOp: of_complex(functions.sinh),
-    chlo.SquareOp: of_complex(lambda z: z * z, is_widened=False),
-    chlo.TanOp: of_complex(functions.tan),
+    stablehlo.RsqrtOp: of_numbers(functions.rsqrt),
+    stablehlo.SignOp: of_numbers(functions.sign, is_widened=False),
+    stablehlo.SineOp: of_numbers(functions.sin),
+    stablehlo.SqrtOp: of_numbers(functions.sqrt),
+    stablehlo.TanOp: of_numbers(functions.tan),
+    stablehlo.TanhOp: of_numbers(functions.tanh),
+    chlo.AcosOp: of_numbers(functions.acos),
+    chlo.AcoshOp: of_numbers(functions.acosh),
+    chlo.AsinOp: of_numbers(functions.asin),
+    chlo.AsinhOp: of_numbers(functions.asinh),
+    chlo.AtanOp: of_numbers(functions.atan),
+    chlo.AtanhOp: of_numbers(functions.atanh),
+    chlo.ConjOp: of_numbers(Complex.conjugate, is_widened=False),
+    chlo.CoshOp: of_numbers(functions.cosh),
+    chlo.SinhOp: of_numbers(functions.sinh),
+    chlo.SquareOp: of_numbers(_square, is_widened=False),
+    chlo.TanOp: of_numbers(functions.tan),
 }
