@@ -228,6 +228,14 @@ def _sorted(x: Any) -> Any:
     return tnp.sort(x)
 
 
+def _sorted_rows(x: Any) -> Any:
+    return tnp.sort(x, axis=1)
+
+
+def _sorted_powers(x: Any) -> Any:
+    return tnp.sort(tnp.exp(40.0 * x))
+
+
 def _found(x: Any, values: Any) -> Any:
     return tnp.searchsorted(tnp.cumulative_sum(tnp.abs(x)), values * 100.0)
 
@@ -258,7 +266,14 @@ _MERGED = tuple(
 )
 _STORED = tuple(Program(f"ten results of {n}", _multiples, ((n,),) * 11) for n in (30000, 250000))
 _SORTS = tuple(
-    Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000, 1000000)
+    Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 100, 1000, 10000, 20000, 100000, 1000000)
+)
+_SORTED_ROWS = tuple(
+    Program(f"sorts of {rows} rows of {n}", _sorted_rows, ((rows, n),))
+    for rows, n in ((4, 50), (48, 50), (4, 200), (48, 200), (48, 400), (48, 1000))
+)
+_SORTED_POWERS = tuple(
+    Program(f"sort of {n} powers", _sorted_powers, ((n,),)) for n in (20000, 100000, 1000000)
 )
 _SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
 _BINS = tuple(Program(f"{n} elements in 1000 bins", _added_up, ((n,),)) for n in (8192, 400_000))
@@ -277,12 +292,18 @@ _SUMS = tuple(
 THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.split_reductions", "LEAST_ELEMENTS", (1 << 15, 1 << 16, 1 << 18), (), _SUMS),
     Threshold("graph.split_reductions", "LEAST_IN_PART", (1 << 12, 1 << 13, 1 << 15), (), _SUMS),
-    Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
-    Threshold("sched.planning.own.digit_sort", "LEAST_BITS", (7, 9, 11), (), _SORTS),
-    Threshold("sched.planning.own.digit_sort", "MOST_BITS", (8, 9, 10, 12), (), _SORTS),
-    Threshold("sched.planning.own.digit_sort", "MOST_BITS_OF_TWO", (0, 22, 26), (), _SORTS),
-    Threshold("sched.planning.own.digit_sort", "BLOCK", (16, 64), (), _SORTS),
-    Threshold("sched.planning.own.few_values", "LEAST_EXTENT", (1 << 14, 1 << 30), (), _SORTS),
+    Threshold("sched.planning.own.sorting.network_sort", "MOST_EXTENT", (100, 1000), (), _SORTED_ROWS),
+    Threshold("sched.planning.own.sorting.vector_sort", "MOST_NBYTES", (1 << 14, 1 << 17), (), _SORTS),
+    Threshold("sched.planning.own.sorting.bucket_sort", "MOST_OF_A_GROUP", (2048, 8192), (), _SORTS),
+    Threshold("sched.planning.own.sorting.bucket_sort", "MOST_BITS", (12, 14), (), _SORTS),
+    Threshold("sched.planning.own.sorting.bucket_sort", "ELEMENTS_OF_A_KEY", (8, 128), (), _SORTS),
+    Threshold("sched.planning.own.sorting.digit_sort", "LEAST_BITS", (7, 9, 11), (), _SORTED_POWERS),
+    Threshold("sched.planning.own.sorting.digit_sort", "MOST_BITS", (8, 9, 10, 12), (), _SORTED_POWERS),
+    Threshold("sched.planning.own.sorting.digit_sort", "MOST_BITS_OF_TWO", (0, 22, 26), (), _SORTED_POWERS),
+    Threshold("sched.planning.own.sorting.digit_sort", "BLOCK", (16, 64), (), _SORTED_POWERS),
+    Threshold(
+        "sched.planning.own.sorting.few_values", "LEAST_EXTENT", (1 << 14, 1 << 30), (), _SORTED_POWERS
+    ),
     Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
     Threshold("sched.mapping.inlining.loop_cost", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("sched.mapping.inlining.inline_elements", "MOST_OPS", (0, 1 << 30), (), _BINS),
@@ -394,6 +415,11 @@ BY_DESIGN: Mapping[str, str] = {
     "map_axes.READ_LINES_NBYTES": "four lines: the panels that are stored to at once are few",
     "digit_sort.SPARE_BITS": "one pair of 32 elements in no order is equal in the window, at most",
     "digit_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
+    "sort_numbers.POSITION_BITS": "half of a number of 64 bits",
+    "network.LANES_NBYTES": "of the widest vectors there are",
+    "bucket_sort.LEAST_BITS": "1024 keys are counted in less time than the shortest long row is read in",
+    "bucket_sort.BITS_OF_EXPONENTS": "what is 2**127 below the greatest number is zero beside it",
+    "vector_sort.MOST_EXTENT_OF_WIDE": "as fast as by digits, with vectors of 32 bytes",
     "row_order.BLOCK": "a few vectors: of a row in no order no more is looked at",
     "few_values.MOST_VALUES": "the table lies in the first cache, and is left early where there are more",
     "few_values.LEAST_SHARE": "what is looked up in vain takes a fiftieth of the time of a sort",

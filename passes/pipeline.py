@@ -180,7 +180,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         stages = ()
     return (
         VerifyStagePass(absent=COMPOSITE_NAMES),
-        ConvertGraphToSchedPass(),
+        target.pass_of(ConvertGraphToSchedPass),
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
         # Before all passes over kernels, which then see equal ones once.
         DeduplicateKernelsPass(),

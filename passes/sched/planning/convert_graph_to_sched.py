@@ -79,6 +79,7 @@ from ....dialects.modules.entry import check_single_block
 from ....semantics.collectives import collective_of
 from ...graph.node_accesses import simplify_accesses
 from ...indices.access import shape_of
+from ...machine.target import VECTOR_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
 from ...rewriting.value_names import value_names
 from .accesses import Kernel
@@ -103,8 +104,10 @@ class ConvertGraphToSchedPass(ModulePass):
     name = "convert-graph-to-sched"
 
     origins: bool = False
+    vector_nbytes: int = VECTOR_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_positive(self, "vector_nbytes")
         virtual = {
             node.sym_name.data for node in op.ops if isinstance(node, graph.TnodeOp) and node.is_virtual
         }
@@ -118,7 +121,7 @@ class ConvertGraphToSchedPass(ModulePass):
             _check_local(function, local)
             prepare_regions(function)
             plan = plan_kernels(function)
-            kernels, program = _ProgramBuilder(plan, kernel_names, self.origins).build()
+            kernels, program = _ProgramBuilder(plan, kernel_names, self.origins, self.vector_nbytes).build()
             for new in (*kernels, program):
                 op.body.block.insert_op_before(new, function)
             function.detach()
@@ -201,6 +204,10 @@ class _Part:
     scope: Scope
     origin: Operation
 
+    @property
+    def vector_nbytes(self) -> int:
+        return self.builder.vector_nbytes
+
     def buffer_of(self, value: SSAValue) -> SSAValue:
         return self.builder.buffers[value]
 
@@ -212,8 +219,9 @@ class _Part:
 
 
 class _ProgramBuilder:
-    def __init__(self, plan: Plan, kernel_names: KernelNames, has_origins: bool):
+    def __init__(self, plan: Plan, kernel_names: KernelNames, has_origins: bool, vector_nbytes: int):
         self.plan = plan
+        self.vector_nbytes = vector_nbytes
         self.names = value_names(plan.function) if has_origins else None
         """What values are called in the text, where launches are to say what they compute."""
         self.decisions = dict(plan.all_decisions()) if has_origins else {}

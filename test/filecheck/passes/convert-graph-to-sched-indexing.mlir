@@ -50,11 +50,24 @@ func.func @scatter(%x: tensor<4x8xf32>, %i: tensor<3xi64>, %u: tensor<3x8xf32>) 
   func.return %y : tensor<4x8xf32>
 }
 
-// A sort has a scratch buffer.
-// CHECK-LABEL: sched.kernel @sort_0(%x: memref<4x8xf32>, %halves: memref<4x2x8xf32>, %y: memref<4x8xf32>)
+// Short rows are sorted side by side, one in each lane of a vector, in a local buffer.
+// CHECK-LABEL: sched.kernel @sort_0(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
+// CHECK:       %scratch = sched.alloc local : memref<128xi32>
+// CHECK:       sched.axis %{{lane.*}} = 16 {
+// CHECK:       arith.minui
+// CHECK-NEXT:  arith.maxui
 // CHECK-LABEL: sched.program @sort
-// CHECK:       %halves = sched.buffer global temporary : memref<4x2x8xf32>
 func.func @sort(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %y = graph.sort %x axis 1 : tensor<4x8xf32>
   func.return %y : tensor<4x8xf32>
+}
+
+// A long row is moved from one half of a scratch buffer to the other, group by group.
+// CHECK-LABEL: sched.kernel @long_sort_0(%x: memref<20000xi32>,
+// CHECK:       sched.reduce minui %{{.*}} = 20000
+// CHECK-LABEL: sched.program @long_sort
+// CHECK:       %scratch = sched.buffer global temporary : memref<2x20016xi32>
+func.func @long_sort(%x: tensor<20000xi32>) -> tensor<20000xi32> {
+  %y = graph.sort %x axis 0 : tensor<20000xi32>
+  func.return %y : tensor<20000xi32>
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from .....dialects import graph
-from . import cumulate, scatter, search_sorted, sort, threefry
+from . import cumulate, scatter, search_sorted, threefry
 from .interface import OwnKernels, ProgramPart
+from .sorting import sort
 
 OWN_KERNELS: dict[type[Operation], OwnKernels] = {
     graph.ScatterOp: scatter.write,

@@ -14,6 +14,11 @@ from ..code import KernelCode
 class ProgramPart(Protocol):
     """The place of an op in the program that is written."""
 
+    @property
+    def vector_nbytes(self) -> int:
+        """The bytes of the vectors that arithmetic is done in on the machine that kernels are for."""
+        ...
+
     def buffer_of(self, value: SSAValue) -> SSAValue:
         """Returns the buffer of an operand or of the result."""
         ...

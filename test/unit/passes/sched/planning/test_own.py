@@ -10,7 +10,14 @@ from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph.types import INTEGERS, NUMBERS
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.sched.planning.own import digit_sort, few_values
+from tenon.passes.sched.planning.own.sorting import (
+    bucket_sort,
+    digit_sort,
+    few_values,
+    network_sort,
+    scratch,
+    vector_sort,
+)
 from tenon.semantics.numpy_types import dtype_of
 from tenon.test.unit.everywhere import run_everywhere
 from tenon.test.unit.threefry_vectors import VECTORS
@@ -364,14 +371,97 @@ def test_a_scatter_over_what_is_not_needed_afterwards_is_in_place() -> None:
     np.testing.assert_array_equal(found, [0, 1, -2, -3, -4, -5, -6, -7])
 
 
+def sort_as_long_rows(
+    monkeypatch: pytest.MonkeyPatch, most_of_a_group: int = 1 << 12, by_digits: bool = False
+) -> None:
+    """Sorts rows by groups or by digits, however short they are."""
+    monkeypatch.setattr(network_sort, "MOST_EXTENT", 0)
+    monkeypatch.setattr(vector_sort, "MOST_NBYTES", 0)
+    monkeypatch.setattr(vector_sort, "suits", lambda types, vector_nbytes: not by_digits)
+    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    monkeypatch.setattr(bucket_sort, "MOST_OF_A_GROUP", most_of_a_group)
+
+
 @pytest.mark.parametrize("order", ["", " descending"])
 @pytest.mark.parametrize("type", list(TYPES))
-def test_long_rows_are_sorted_by_digits(type: str, order: str) -> None:
-    """Of 64 elements and more; the last of these cases has rows that lie apart."""
-    for shape, axis in (((64,), 0), ((67, 2), 0)):
+def test_rows_are_sorted_side_by_side(type: str, order: str) -> None:
+    """One more than there are lanes, or fewer; along another axis than the last, and with a third one."""
+    for shape, axis in (((17, 9), 1), ((3, 7, 2), 0)):
         x = tensor(shape, type)
         run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
         run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 8, 31])
+def test_networks_of_every_extent(extent: int) -> None:
+    x = tensor((extent, 16), "i32")
+    array = np.random.default_rng(0).integers(-50, 50, (extent, 16)).astype(np.int32)
+    found = run_op(f"sort %a axis 0 : {x}", x, (array, x))
+    np.testing.assert_array_equal(found, np.sort(array, 0))
+
+
+def test_rows_side_by_side_that_are_no_local_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "LOCAL_NBYTES_LIMIT", 64)
+    x = tensor((2, 17, 9), "f32")
+    run_op(f"sort %a axis 2 : {x}", x, (values("f32", (2, 17, 9)), x))
+
+
+SORTED_TYPES = ["f32", "f64", "f16", "i32", "ui64", "i8"]
+"""One or two for each kind of number and of lanes."""
+
+
+@pytest.mark.parametrize("order", ["", " descending"])
+@pytest.mark.parametrize("type", SORTED_TYPES)
+def test_single_rows_are_sorted_with_vectors(type: str, order: str) -> None:
+    """One row of some tiles, the last of which is not full; and two that lie apart."""
+    for shape, axis in (((259,), 0), ((70, 2), 0)):
+        x = tensor(shape, type)
+        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
+        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+
+
+@pytest.mark.parametrize("order", ["", " descending"])
+@pytest.mark.parametrize("type", SORTED_TYPES)
+@pytest.mark.parametrize("by_digits", [False, True])
+def test_long_rows_are_sorted_by_parts(
+    type: str, order: str, by_digits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By groups of up to 40, each of which has some of the values; or by digits."""
+    sort_as_long_rows(monkeypatch, 40, by_digits)
+    for shape, axis in (((64,), 0), ((97, 2), 0)):
+        x = tensor(shape, type)
+        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
+        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+
+
+@pytest.mark.parametrize("type", SORTED_TYPES)
+def test_groups_of_numbers_of_many_sizes(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Floats of all exponents, with infinity and NaN: those far below the greatest have a key in common."""
+    sort_as_long_rows(monkeypatch, 24)
+    rng, dtype = np.random.default_rng(0), TYPES[type]
+    if type in FLOAT_TYPES:
+        array = (rng.normal(size=150) * np.exp(rng.normal(size=150) * 2)).astype(dtype)
+        array[rng.integers(0, 150, 12)] = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-30] * 2).astype(
+            dtype
+        )
+    else:
+        array = rng.integers(0, 100, 150).astype(dtype) - dtype.type(30 * (type[0] == "i"))
+    sort_and_argsort(array, type)
+
+
+@pytest.mark.parametrize("count", [16, 17])
+@pytest.mark.parametrize("type", ["i64", "f32"])
+def test_a_key_that_is_there_more_often_than_a_group_has_places(
+    type: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of equal numbers, which are sorted; and of two numbers, after which all are sorted by digits."""
+    sort_as_long_rows(monkeypatch, 16)
+    others = np.random.default_rng(0).permutation(60) * (1 << 20)
+    for often in (0, 59 << 20):
+        array = np.concatenate([others[:30], np.full(count - 1, often), others[30:], [2, often]])
+        sort_and_argsort(array.astype(TYPES[type]), type)
+        array[32] += 1
+        sort_and_argsort(array.astype(TYPES[type]), type)
 
 
 @pytest.mark.parametrize("type", ["f32", "f64", "i32", "ui64", "bf16", "i8"])
@@ -380,6 +470,7 @@ def test_long_rows_are_sorted_by_digits_of_other_sizes(
     bits: int, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two bits, most windows leave too much to insertion, and many more are sorted by."""
+    sort_as_long_rows(monkeypatch, by_digits=True)
     monkeypatch.setattr(digit_sort, "LEAST_BITS", bits)
     monkeypatch.setattr(digit_sort, "MOST_BITS", bits)
     shape = (2, 70)
@@ -445,7 +536,7 @@ def test_rows_of_zeros_and_nan_are_in_order() -> None:
 @pytest.mark.parametrize("type", ["i32", "f64", "ui8"])
 def test_few_values_are_counted(type: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as are few, and one more; the first one is the least of them, and one in between."""
-    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    sort_as_long_rows(monkeypatch)
     monkeypatch.setattr(few_values, "LEAST_SHARE", 16)
     rng = np.random.default_rng(0)
     rows = rng.integers(0, count, (2, 131))
@@ -459,7 +550,7 @@ def test_few_values_are_counted(type: str, count: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("type", ["f32", "f16", "i1"])
 def test_few_values_of_which_some_are_equal_are_counted(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    sort_as_long_rows(monkeypatch)
     monkeypatch.setattr(few_values, "LEAST_SHARE", 4)
     x = tensor((90,), type)
     run_op(f"sort %a axis 0 : {x}", x, (values(type, (90,)), x))
@@ -467,7 +558,7 @@ def test_few_values_of_which_some_are_equal_are_counted(type: str, monkeypatch: 
 
 def test_values_that_have_one_place_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers whose products with the multiplier are neighbours are looked for in one place first."""
-    monkeypatch.setattr(few_values, "LEAST_EXTENT", 64)
+    sort_as_long_rows(monkeypatch)
     monkeypatch.setattr(few_values, "LEAST_SHARE", 4)
     inverse = pow(few_values.MULTIPLIERS[i32], -1, 1 << 32)
     # Of the first place of the table, and of the last one, after which the first one comes.
@@ -481,8 +572,11 @@ def test_values_that_have_one_place_in_the_table(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("type", ["i32", "i64", "f32", "f64"])
-def test_numbers_that_differ_below_the_highest_digits_are_put_in_order(type: str) -> None:
+def test_numbers_that_differ_below_the_highest_digits_are_put_in_order(
+    type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Few of them by insertion; many by all digits, of which the highest were sorted by once already."""
+    sort_as_long_rows(monkeypatch, by_digits=True)
     dtype = TYPES[type]
     bits = np.dtype(f"i{dtype.itemsize}")
     highest = np.arange(-40, 40).astype(bits) << (8 * dtype.itemsize - 8)

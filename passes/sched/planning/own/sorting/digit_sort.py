@@ -25,11 +25,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import SSAValue
 
-from .....dialects import sched
-from .....dialects.dims.expressions import upper_bound
-from .....dialects.element_types import element_type_of, is_float
-from ....scalar.builder import INDEX
-from ....scalar.ops import select
+from ......dialects import sched
+from ......dialects.dims.expressions import upper_bound
+from ......dialects.element_types import element_type_of, is_float
+from .....scalar.builder import INDEX
+from .....scalar.ops import select
 from .sorted_row import SortedRow
 
 LEAST_BITS = 8
@@ -69,10 +69,13 @@ def digits_of(extent: int, nbits: int, is_float: bool) -> tuple[int, int]:
 
 
 class DigitSort:
-    """Sorts numbers of `nbits` bits, in the first scratch buffer of `row` from bit `offset` on."""
+    """
+    Sorts numbers of `nbits` bits, in the first of the scratch buffers from bit `offset` on. These have two
+    halves for `row`.
+    """
 
-    def __init__(self, row: SortedRow, nbits: int, offset: int):
-        self.code, self.row, self.scratch = row.code, row.row, row.scratch
+    def __init__(self, row: SortedRow, scratch: Sequence[SSAValue], nbits: int, offset: int):
+        self.code, self.within, self.scratch = row.code, row.within, scratch
         self.extent, self.nbits, self.offset = row.extent, nbits, offset
         self.stored = element_type_of(self.scratch[0].type)
         most = upper_bound(self.extent)
@@ -89,7 +92,7 @@ class DigitSort:
         return self._sort_windows(count)
 
     def number(self, half: SSAValue, position: SSAValue) -> SSAValue:
-        return self.code.load(self.scratch[0], [*self.row, half, position])
+        return self.code.load(self.scratch[0], [*self.within, half, position])
 
     def _sort_windows(self, count: SSAValue) -> SSAValue:
         """Sorts by the highest window, and by all of them if that is not enough."""
@@ -199,9 +202,11 @@ class DigitSort:
             (place, _), zero = arguments, code.index(0)
             former = code.integer(arith.SubiOp, place, one)
             for scratch in self.scratch:
-                upper = code.load(scratch, [*self.row, half, place])
-                code.store(code.load(scratch, [*self.row, half, former]), scratch, [*self.row, half, place])
-                code.store(upper, scratch, [*self.row, half, former])
+                upper = code.load(scratch, [*self.within, half, place])
+                code.store(
+                    code.load(scratch, [*self.within, half, former]), scratch, [*self.within, half, place]
+                )
+                code.store(upper, scratch, [*self.within, half, former])
             before = code.b.op(arith.MaxSIOp, code.integer(arith.SubiOp, former, one), zero)
             moved = self.number(half, former)
             # The first one is not below itself.
@@ -314,7 +319,7 @@ class DigitSort:
     ) -> None:
         """Puts a number to the first of the places that are left for its digit, or to the last one."""
         code = self.code
-        numbers = [code.load(scratch, [*self.row, half, position]) for scratch in self.scratch]
+        numbers = [code.load(scratch, [*self.within, half, position]) for scratch in self.scratch]
         value = self._digit(numbers[0], digit, shift)
         if end == 0:
             place = self._next_of(self.counts, [digit, value], 1)
@@ -322,7 +327,7 @@ class DigitSort:
             place = self._next_of(self.ends, [value], -1)
         target = code.b.op(arith.IndexCastOp, place, result_type=INDEX)
         for number, scratch in zip(numbers, self.scratch, strict=True):
-            code.store(number, scratch, [*self.row, other, target])
+            code.store(number, scratch, [*self.within, other, target])
 
     def _digit(self, number: SSAValue, digit: SSAValue, shift: SSAValue) -> SSAValue:
         """Returns a digit of a window that begins at a bit, as an index."""

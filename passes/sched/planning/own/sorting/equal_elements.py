@@ -10,26 +10,28 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from .....dialects import sched
-from .....dialects.element_types import element_type_of
-from ....scalar.ops import cmpf, select
+from ......dialects import sched
+from ......dialects.dims.expressions import Extent
+from .....scalar.ops import cmpf, select
+from ...code import KernelCode
+from ..ordering import key
 from .order_numbers import OrderNumbers
-from .ordering import key
 from .sorted_row import SortedRow
 
 Result = Callable[[SSAValue], SSAValue]
 """Returns the element that has the number at a position of the sorted numbers."""
 
 
-def has_special(row: SortedRow, numbers: OrderNumbers, number: Callable[[SSAValue], SSAValue]) -> SSAValue:
-    """Returns whether some elements are equal and not the same, as are zeros of two signs, and NaN."""
-    code, stored = row.code, element_type_of(row.scratch[0].type)
-    zero, one = code.b.constant(0, stored), code.b.constant(1, stored)
+def has_special(code: KernelCode, extent: Extent, numbers: OrderNumbers, number: Result) -> SSAValue:
+    """
+    Returns whether some of `extent` elements are equal and not the same, as are zeros of two signs, and NaN.
+    """
+    zero, one = code.b.constant(0, numbers.type), code.b.constant(1, numbers.type)
 
     def one_if_special(position: SSAValue) -> SSAValue:
         return select(code.b, numbers.is_special(code, number(position)), one, zero)
 
-    found = code.reduce(sched.CombineKind.ORI, row.extent, one_if_special, "special")
+    found = code.reduce(sched.CombineKind.ORI, extent, one_if_special, "special")
     return code.compare("ne", found, zero)
 
 

@@ -8,11 +8,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, i32
 from xdsl.ir import SSAValue
 
-from .....dialects import sched
-from .....dialects.element_types import NBYTES
-from ....scalar.ops import select
-from ..code import KernelCode
-from .ordering import comes_before, key
+from ......dialects import sched
+from ......dialects.element_types import NBYTES
+from .....scalar.ops import select
+from ...code import KernelCode
+from ..ordering import comes_before, key
 from .sorted_row import SortedRow
 
 BLOCK = 64

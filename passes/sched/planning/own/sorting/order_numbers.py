@@ -6,12 +6,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from .....dialects import low
-from .....dialects.element_types import NBYTES, compute_type, is_float, is_unsigned, storage_type, width_of
-from ....scalar.ops import cmpf, cmpi, convert, select
-from ....scalar.rules import to_storage
-from ..code import KernelCode
-from .ordering import key
+from ......dialects import low
+from ......dialects.element_types import NBYTES, compute_type, is_float, is_unsigned, storage_type, width_of
+from .....scalar.ops import cmpf, cmpi, convert, select
+from .....scalar.rules import to_storage
+from ...code import KernelCode
+from ..ordering import key
 
 
 class OrderNumbers:
@@ -31,6 +31,16 @@ class OrderNumbers:
     def has_special(self) -> bool:
         """Whether there are elements that are equal, or come last, and have several numbers."""
         return is_float(self.element_type)
+
+    @property
+    def significand(self) -> int:
+        """How many bits of a float's number are those of the significand."""
+        return {32: 23, 64: 52}[self.nbits]
+
+    @property
+    def infinity(self) -> int:
+        """The bits of the float infinity."""
+        return ((1 << (self.nbits - 1 - self.significand)) - 1) << self.significand
 
     def of(self, code: KernelCode, stored: SSAValue) -> SSAValue:
         """Returns the number of a stored element: of -0.0 that below 0.0's, of NaN those at the ends."""
@@ -59,9 +69,9 @@ class OrderNumbers:
         if self.is_descending:
             number = b.op(arith.XOrIOp, number, self._ones(code))
         if is_float(self.element_type):
-            last = b.constant(self.nbits - 1, self.type)
-            turned = b.op(arith.XOrIOp, b.op(arith.ShRSIOp, number, last), self._ones(code))
-            bits = b.op(arith.XOrIOp, number, b.op(arith.OrIOp, turned, self._lowest(code)))
+            bits = b.op(
+                arith.XOrIOp, number, b.op(arith.OrIOp, self._below(code, number), self._lowest(code))
+            )
             value = b.op(arith.BitcastOp, bits, result_type=compute_type(self.element_type))
             return to_storage(b, value, self.element_type, self.storage)
         if self._is_signed:
@@ -70,25 +80,36 @@ class OrderNumbers:
             return convert(b, low.Conversion.TRUNCI, number, self.storage)
         return number
 
+    def magnitude(self, code: KernelCode, number: SSAValue) -> SSAValue:
+        """Returns the bits of a float's number without the sign: those of the float where it is no NaN."""
+        b = code.b
+        turned = b.op(arith.XOrIOp, number, self._below(code, number))
+        return b.op(arith.AndIOp, turned, self._constant(code, (1 << (self.nbits - 1)) - 1))
+
     def is_special(self, code: KernelCode, number: SSAValue) -> SSAValue:
         """
         Returns whether a number is that of -0.0 or of a NaN; in ascending order, of one that is not the usual
         one, which comes last as it is.
         """
         b = code.b
-        significand = {32: 23, 64: 52}[self.nbits]
-        infinity = ((1 << (self.nbits - 1 - significand)) - 1) << significand
+        infinity = self.infinity
         half = 1 << (self.nbits - 1)
         lowest, extent = half - infinity - 1, 2 * infinity + 1
         minus_zero = half if self.is_descending else half - 1
         above = code.integer(arith.SubiOp, number, self._constant(code, lowest))
         is_nan = cmpi(b, "ugt", above, self._constant(code, extent))
         if not self.is_descending:
-            usual = half + infinity + (1 << (significand - 1))
+            usual = half + infinity + (1 << (self.significand - 1))
             is_other = cmpi(b, "ne", number, self._constant(code, usual))
             is_nan = b.op(arith.AndIOp, is_nan, is_other)
         is_zero = cmpi(b, "eq", number, self._constant(code, minus_zero))
         return b.op(arith.OrIOp, is_nan, is_zero)
+
+    def _below(self, code: KernelCode, number: SSAValue) -> SSAValue:
+        """Returns ones where a number is below that of zero, the lowest of those above it, else zeros."""
+        b = code.b
+        sign = b.op(arith.ShRSIOp, number, b.constant(self.nbits - 1, self.type))
+        return b.op(arith.XOrIOp, sign, self._ones(code))
 
     def _turn(self, code: KernelCode, bits: SSAValue) -> SSAValue:
         b = code.b

@@ -19,10 +19,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from .....dialects.dims.expressions import upper_bound
-from .....dialects.element_types import element_type_of, width_of
-from ....scalar.builder import INDEX
-from ....scalar.ops import select
+from ......dialects.dims.expressions import upper_bound
+from ......dialects.element_types import element_type_of, width_of
+from .....scalar.builder import INDEX
+from .....scalar.ops import select
+from .bucket_sort import BucketSort
 from .digit_sort import DigitSort
 from .sorted_row import SortedRow
 
@@ -41,10 +42,13 @@ MULTIPLIERS: dict[Attribute, int] = {i32: 0x9E3779B1, i64: 0x9E3779B97F4A7C15}
 
 
 class FewValues:
-    """Counts the values of the numbers in the first half of a row that `digits` sorts."""
+    """
+    Counts the values of the numbers in the first half of a row. `otherwise` sorts the values or, where there
+    are many, the numbers.
+    """
 
-    def __init__(self, row: SortedRow, digits: DigitSort):
-        self.code, self.row, self.digits = row.code, row, digits
+    def __init__(self, row: SortedRow, digits: DigitSort, otherwise: DigitSort | BucketSort):
+        self.code, self.row, self.digits, self.otherwise = row.code, row, digits, otherwise
         self.stored = element_type_of(row.scratch[0].type)
         self.most = min(MOST_VALUES, upper_bound(row.extent) // LEAST_SHARE)
         self.bits = (FREE_PLACES * self.most - 1).bit_length()
@@ -60,7 +64,7 @@ class FewValues:
         is_few = code.compare("sle", found, code.index(self.most))
         none = code.index(0)
         rest = self._take_values(select(code.b, is_few, found, none))
-        half = self.digits.sort(select(code.b, is_few, found, extent))
+        half = self.otherwise.sort(select(code.b, is_few, found, extent))
         return self._write_runs(half, select(code.b, is_few, found, none), rest)
 
     def _count(self) -> SSAValue:
@@ -130,7 +134,7 @@ class FewValues:
             place = code.load(self.places, [value], "place")
             place = code.b.op(arith.IndexCastOp, place, result_type=INDEX)
             key = code.load(self.keys, [place], "key")
-            code.store(key, self.row.scratch[0], [*self.row.row, code.index(0), value])
+            code.store(key, self.row.scratch[0], [*self.row.within, code.index(0), value])
             return (code.integer(arith.SubiOp, rest, self._count_at(place)),)
 
         start = (code.index(self.row.extent),)
@@ -154,7 +158,7 @@ class FewValues:
             end = code.integer(arith.AddiOp, begin, count)
 
             def repeat(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                code.store(number, self.row.scratch[0], [*self.row.row, other, arguments[0]])
+                code.store(number, self.row.scratch[0], [*self.row.within, other, arguments[0]])
                 return ()
 
             code.loop(begin, end, code.index(1), (), repeat, ("k",))
