@@ -29,14 +29,18 @@ def symbol_of_stem(stem: str) -> str:
 
 
 class ValueNames:
-    """The names of the values and labels of one function, unique and the same in every run."""
+    """
+    The names of the values and labels of one function, unique and the same in every run. Without hints,
+    functions that do the same have the same names.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, has_hints: bool = True) -> None:
         self._uses: dict[str, int] = {}
+        self._has_hints = has_hints
 
     def fresh(self, hint: str | None) -> str:
         """Returns `%hint`, or `%hint.1`, `%hint.2`, ... when that is taken."""
-        base = _HINT_ILLEGAL.sub("_", hint) if hint else "v"
+        base = _HINT_ILLEGAL.sub("_", hint) if hint and self._has_hints else "v"
         if base[0].isdigit():
             base = f"v{base}"
         count = self._uses.get(base, 0)

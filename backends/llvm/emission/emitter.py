@@ -59,6 +59,12 @@ MOST_UNROLLED = 16
 NOT_UNROLLED = "!1"
 """The name of the metadata that keeps LLVM from unrolling a loop. The ones after it are those of loops."""
 
+SELDOM = 1000
+"""How often the usual way is taken for once that the other one is."""
+
+_APART = "define internal "
+"""What the text of a function that kernels call begins with."""
+
 _GREATEST_WEIGHT = (1 << 31) - 1
 """What the weight of a branch can be."""
 
@@ -372,15 +378,48 @@ class Emitter:
         self.start(exit)
         self.values.update(zip(results, passed, strict=True))
 
-    def write_unless(self, condition: str, value: str, type: str, otherwise: Callable[[], str]) -> str:
-        """Returns `value` where the condition holds, else what `otherwise` writes and returns."""
+    def write_unless(
+        self,
+        condition: str,
+        values: Sequence[tuple[str, str]],
+        otherwise: Callable[[], Sequence[str]],
+        hints: Sequence[str | None] = (),
+    ) -> list[str]:
+        """Returns (type, value) pairs' values where the condition holds, else what `otherwise` writes."""
         begin, rare, end = self._label, self.names.fresh("unless"), self.names.fresh("end_unless")
-        self.lines.append(f"  br i1 {condition}, label {end}, label {rare}")
+        weights = branch_weights(SELDOM, 1)
+        self.lines.append(f"  br i1 {condition}, label {end}, label {rare}{weights}")
         self.start(rare)
-        other, rare_end = otherwise(), self._label
+        others, rare_end = otherwise(), self._label
         self.branch(end)
         self.start(end)
-        return self.emit(f"phi {type} [ {value}, {begin} ], [ {other}, {rare_end} ]")
+        names = hints or [None] * len(values)
+        return [
+            self.emit(f"phi {type} [ {value}, {begin} ], [ {other}, {rare_end} ]", hint)
+            for (type, value), other, hint in zip(values, others, names, strict=True)
+        ]
+
+    def apart(self) -> Emitter:
+        """Returns what writes the body of a function that the kernel calls; it uses no private memory."""
+        inner = Emitter(self.kernel, self.processor, self._rules, self._declarations, self._has_scalar_loops)
+        inner.names = ValueNames(has_hints=False)
+        inner.start(inner.names.fresh("entry"))
+        return inner
+
+    def function_of(self, head: str, body: str) -> str:
+        """
+        Returns the name of a function of the module, `define internal <head with the name> <body>`. Those of
+        which all text is one are one function.
+        """
+        key = f"{head}{body}"
+        known = self._declarations.get(key)
+        if known is None:
+            count = sum(text.startswith(_APART) for text in self._declarations.values())
+            name = f"@apart.{count}"
+            # Not at the beginning of a line, where what ends a kernel's functions stands.
+            self._declarations[key] = f"{_APART}{head.replace('@', name)} {{\n{body}\n }}"
+            return name
+        return known[len(_APART) :].partition("(")[0].rpartition(" ")[2]
 
     def write_if(
         self,

@@ -40,4 +40,7 @@ def write_remainder(emitter: Emitter, lhs: str, rhs: str, element_type: Attribut
     magnitude = emitter.emit(f"select {mask} {is_negative}, {type} {raised}, {type} {rest}")
     quick = call("copysign", magnitude, lhs)
     are_quick = emitter.emit(emitter.call(f"vector.reduce.and.v{lanes}i1", "i1", [(mask, is_quick)]))
-    return emitter.write_unless(are_quick, quick, type, lambda: emitter.emit(f"frem {type} {lhs}, {rhs}"))
+    (result,) = emitter.write_unless(
+        are_quick, [(type, quick)], lambda: [emitter.emit(f"frem {type} {lhs}, {rhs}")]
+    )
+    return result

@@ -48,6 +48,7 @@ from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .multiply_add import write_multiply_add
+from .rare_ways import is_rare, write_rare
 from .remainder import write_remainder
 from .stepped_places import first_pointer, next_pointer, pointer_at, stepped_places
 from .tile_fma import write_tile_fma
@@ -488,6 +489,9 @@ def _while(emitter: Emitter, op: scf.WhileOp) -> None:
 
 
 def _if(emitter: Emitter, op: scf.IfOp) -> None:
+    if is_rare(op):
+        write_rare(emitter, op)
+        return
     else_block = op.false_region.blocks.first
     results = [(result, emitter.type(op, result.type)) for result in op.output]
     emitter.write_if(emitter.values[op.cond], op.true_region.block, else_block, results)

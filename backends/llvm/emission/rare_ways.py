@@ -1,0 +1,74 @@
+"""
+Writes a branch one way of which only passes on what there is, and the other of which is long, as a call of a
+function in that way: sin of numbers that are not small has a hundred ops more, in each place where it stands.
+What is the same in several places is one function, which LLVM compiles once.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, math, scf
+from xdsl.ir import Block, SSAValue
+
+from ....dialects.low import ConvertOp, SelectOp
+from .emitter import Emitter
+
+LEAST_OPS = 48
+"""A way of so many ops is long beside a call, for which values in registers are stored."""
+
+_VALUE_OPS = (*arith.Arith.operations, *math.Math.operations, SelectOp, ConvertOp)
+
+
+def is_rare(op: scf.IfOp) -> bool:
+    """Returns whether one way of a branch passes values on, and the other is a long one that makes values."""
+    other = op.false_region.blocks.first
+    if other is None or not op.output or not isinstance(op.true_region.block.first_op, scf.YieldOp):
+        return False
+    *ops, _ = other.ops
+    return len(ops) >= LEAST_OPS and all(isinstance(each, _VALUE_OPS) for each in ops)
+
+
+def write_rare(emitter: Emitter, op: scf.IfOp) -> None:
+    """Defines the results of `op`, for which `is_rare` holds."""
+    types = [emitter.type(op, result.type) for result in op.output]
+    yielding = op.true_region.block.last_op
+    assert yielding is not None, "a block without a terminator"
+    on_true = [emitter.values[value] for value in yielding.operands]
+    pairs = list(zip(types, on_true, strict=True))
+    hints = [result.name_hint for result in op.output]
+
+    def otherwise() -> list[str]:
+        return _call(emitter, op, op.false_region.block, types)
+
+    results = emitter.write_unless(emitter.values[op.cond], pairs, otherwise, hints)
+    emitter.values.update(zip(op.output, results, strict=True))
+
+
+def _call(emitter: Emitter, op: scf.IfOp, block: Block, types: list[str]) -> list[str]:
+    """Writes a call of the function that is `block`; returns its results."""
+    inner = emitter.apart()
+    parameters, arguments = list[str](), list[str]()
+    for value in _values_from_outside(block):
+        text = emitter.values[value]
+        if text.startswith("%"):
+            type, name = emitter.type(op, value.type), inner.names.fresh("argument")
+            parameters.append(f"{type} {name}")
+            arguments.append(f"{type} {text}")
+            text = name
+        inner.values[value] = text
+    yielded = inner.write_block(block)
+    result = f"{{ {', '.join(types)} }}"
+    whole = "poison"
+    for number, (type, value) in enumerate(zip(types, yielded, strict=True)):
+        whole = inner.emit(f"insertvalue {result} {whole}, {type} {value}, {number}")
+    inner.lines.append(f"  ret {result} {whole}")
+    head = f"{result} @({', '.join(parameters)}) nounwind noinline cold"
+    name = emitter.function_of(head, "\n".join(inner.lines))
+    found = emitter.emit(f"call {result} {name}({', '.join(arguments)})")
+    return [emitter.emit(f"extractvalue {result} {found}, {number}") for number in range(len(types))]
+
+
+def _values_from_outside(block: Block) -> list[SSAValue]:
+    """Returns what the ops of a block use that they do not make, in the order of first use."""
+    inside = {result for op in block.ops for result in op.results}
+    used = (operand for op in block.ops for operand in op.operands)
+    return list(dict.fromkeys(operand for operand in used if operand not in inside))
