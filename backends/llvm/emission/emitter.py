@@ -104,7 +104,8 @@ class Emitter:
         self.reciprocals: dict[SSAValue, Reciprocal] = {}
         self._rules = rules
         self._declarations = declarations
-        self._types: dict[Attribute, str] = {}
+        self._types: dict[int, tuple[Attribute, str]] = {}
+        """The types by what they are, which is quicker than by their hashes."""
         self._has_scalar_loops = has_scalar_loops
         self.hides_places = hides_places
         """Whether LLVM is to see no address in terms of loops; see `opaque`."""
@@ -126,15 +127,15 @@ class Emitter:
         Raises:
             DiagnosticException: there is none, or it is a vector that LLVM cannot compile.
         """
-        text = self._types.get(type)
-        if text is None:
+        known = self._types.get(id(type))
+        if known is None:
             text = llvm_type(type)
             if text is None:
                 raise DiagnosticException(f"llvm: {op.name}: no LLVM type for {type}")
             if (lanes_of(type) or 0) > MOST_LANES:
                 raise DiagnosticException(f"llvm: {op.name}: {type} has more than {MOST_LANES} lanes")
-            self._types[type] = text
-        return text
+            known = self._types[id(type)] = type, text
+        return known[1]
 
     def emit(self, text: str, hint: str | None = None) -> str:
         """Writes `%name = text` and returns the name."""

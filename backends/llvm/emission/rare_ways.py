@@ -15,7 +15,7 @@ from .emitter import Emitter
 LEAST_OPS = 48
 """A way of so many ops is long beside a call, for which values in registers are stored."""
 
-_VALUE_OPS = (*arith.Arith.operations, *math.Math.operations, SelectOp, ConvertOp)
+_VALUE_OPS = frozenset((*arith.Arith.operations, *math.Math.operations, SelectOp, ConvertOp))
 
 
 def is_rare(op: scf.IfOp) -> bool:
@@ -24,7 +24,7 @@ def is_rare(op: scf.IfOp) -> bool:
     if other is None or not op.output or not isinstance(op.true_region.block.first_op, scf.YieldOp):
         return False
     *ops, _ = other.ops
-    return len(ops) >= LEAST_OPS and all(isinstance(each, _VALUE_OPS) for each in ops)
+    return len(ops) >= LEAST_OPS and all(type(each) in _VALUE_OPS for each in ops)
 
 
 def write_rare(emitter: Emitter, op: scf.IfOp) -> None:
