@@ -417,6 +417,7 @@ BY_DESIGN: Mapping[str, str] = {
     "digit_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
     "sort_numbers.POSITION_BITS": "half of a number of 64 bits",
     "network.LANES_NBYTES": "of the widest vectors there are",
+    "bucket_sort.SAMPLES": "one that is half of a row is seen twice among eight, but for once in 28",
     "bucket_sort.LEAST_BITS": "1024 keys are counted in less time than the shortest long row is read in",
     "bucket_sort.BITS_OF_EXPONENTS": "what is 2**127 below the greatest number is zero beside it",
     "vector_sort.MOST_EXTENT_OF_WIDE": "as fast as by digits, with vectors of 32 bytes",

@@ -4,8 +4,8 @@ order, and these are short enough to be sorted by a network (row_network.py).
 
     if there are few numbers: sort them as one group
     else:
-      write the key of each number: of integers the highest bits, of floats those of the sign, of the
-        exponents next to the greatest one, and of the significand
+      write the key of each number: of integers the highest bits of the distance from one of them, of floats
+        those of the sign, of the exponents next to the greatest one, and of the significand
       count the keys
       put as many keys that follow one another into each group as it has place for: one that is there more
         often than that has a group of its own
@@ -42,6 +42,9 @@ ELEMENTS_OF_A_KEY = 16
 """So few have one key, if as many have each."""
 
 MOST_OF_A_GROUP = 4096
+
+SAMPLES = 8
+"""Of integers, among which one is looked for that is there many times."""
 
 BITS_OF_EXPONENTS = 7
 """Of the exponents that keys tell apart, up to that of the greatest float; those below have one key."""
@@ -139,10 +142,25 @@ class BucketSort:
             code.store(key, self.keys, [*self.within, position])
 
     def _integer_key(self) -> Callable[[SSAValue], SSAValue]:
-        """Returns what gives the key of an integer's number: the highest bits that numbers have."""
-        code, b = self.code, self.code.b
-        greatest = code.reduce(sched.CombineKind.MAXUI, self.extent, self._first_number, "greatest")
-        above = b.op(arith.ShRUIOp, greatest, b.constant(self.bits, self.number))
+        """
+        Returns what gives the key of an integer's number: the highest bits that distances have from a number
+        which has a key for itself, as it may be there many times.
+        """
+        code, common = self.code, self._common_number()
+        half = 1 << (self.bits - 1)
+
+        def side_and_distance(number: SSAValue) -> tuple[SSAValue, SSAValue]:
+            is_above = code.compare("uge", number, common)
+            upper, lower = (
+                code.integer(arith.SubiOp, *pair) for pair in ((number, common), (common, number))
+            )
+            return is_above, select(code.b, is_above, upper, lower)
+
+        def distance(position: SSAValue) -> SSAValue:
+            return side_and_distance(self._first_number(position))[1]
+
+        greatest = code.reduce(sched.CombineKind.MAXUI, self.extent, distance, "greatest")
+        above = code.b.op(arith.ShRUIOp, greatest, code.b.constant(self.bits - 1, self.number))
 
         def is_above(arguments: Sequence[SSAValue]) -> SSAValue:
             return code.compare("ne", arguments[1], code.b.constant(0, self.number))
@@ -152,9 +170,52 @@ class BucketSort:
             one = code.b.constant(1, self.number)
             return code.integer(arith.AddiOp, shift, one), code.b.op(arith.ShRUIOp, left, one)
 
-        start = (b.constant(0, self.number), above)
+        start = (code.b.constant(0, self.number), above)
         shift, _ = code.repeat(start, is_above, advance, ("shift", "left"))
-        return lambda number: code.b.op(arith.ShRUIOp, number, shift)
+
+        def key(number: SSAValue) -> SSAValue:
+            is_above, distance = side_and_distance(number)
+            place = code.b.op(arith.ShRUIOp, distance, shift)
+            return self._key_on_side(is_above, self._apart_from_zero(place, distance), half)
+
+        return key
+
+    def _common_number(self) -> SSAValue:
+        """Returns the number that is there most often among a few, which stand far from one another."""
+        code, extent = self.code, self.code.index(self.extent)
+
+        def sample(place: SSAValue) -> SSAValue:
+            product = code.integer(arith.MuliOp, place, extent)
+            return self._first_number(code.b.op(arith.DivUIOp, product, code.index(SAMPLES)))
+
+        def choose(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            place, most, common = arguments
+            number = sample(place)
+
+            def one_if_equal(other: SSAValue) -> SSAValue:
+                is_equal = code.compare("eq", sample(other), number)
+                return select(code.b, is_equal, code.b.constant(1, i32), code.b.constant(0, i32))
+
+            count = code.reduce(sched.CombineKind.ADDI, SAMPLES, one_if_equal, "count")
+            is_more = code.compare("ugt", count, most)
+            return select(code.b, is_more, count, most), select(code.b, is_more, number, common)
+
+        start = (code.b.constant(0, i32), code.b.constant(0, self.number))
+        _, common = code.count(SAMPLES, start, choose, ("k", "most", "common"))
+        return common
+
+    def _apart_from_zero(self, place: SSAValue, distance: SSAValue) -> SSAValue:
+        """Returns a place among the keys of a side, but 0 for the distance 0 alone."""
+        code = self.code
+        one_or_zero = code.b.op(arith.MinUIOp, distance, code.b.constant(1, self.number))
+        return code.b.op(arith.MaxUIOp, place, one_or_zero)
+
+    def _key_on_side(self, is_above: SSAValue, place: SSAValue, half: int) -> SSAValue:
+        """Returns the key of a place on one of two sides, of which the lower one is turned around."""
+        code = self.code
+        upper = code.integer(arith.AddiOp, place, code.b.constant(half, self.number))
+        lower = code.integer(arith.SubiOp, code.b.constant(half - 1, self.number), place)
+        return select(code.b, is_above, upper, lower)
 
     def _float_key(self) -> Callable[[SSAValue], SSAValue]:
         """
@@ -183,13 +244,9 @@ class BucketSort:
             distance = code.b.op(arith.MaxSIOp, code.integer(arith.SubiOp, bits, least), constant(0))
             place = code.b.op(arith.ShRUIOp, distance, constant(shift))
             is_finite = code.compare("ult", bits, constant(numbers.infinity))
-            # Zeros have a key for themselves, as they may be many.
-            place = code.b.op(arith.MaxUIOp, place, code.b.op(arith.MinUIOp, bits, constant(1)))
-            place = select(code.b, is_finite, place, constant(half - 1))
-            # Turned around where the number is below that of zero.
-            is_above = code.compare("slt", number, constant(0))
-            upper = code.integer(arith.AddiOp, place, constant(half))
-            return select(code.b, is_above, upper, code.integer(arith.SubiOp, constant(half - 1), place))
+            place = select(code.b, is_finite, self._apart_from_zero(place, bits), constant(half - 1))
+            # The numbers of floats that are not below zero have the highest bit.
+            return self._key_on_side(code.compare("slt", number, constant(0)), place, half)
 
         return key
 

@@ -382,14 +382,26 @@ def sort_as_long_rows(
     monkeypatch.setattr(bucket_sort, "MOST_OF_A_GROUP", most_of_a_group)
 
 
+def sort_in_both_ways(array: Array, type: str, axis: int, order: str) -> None:
+    x = tensor(array.shape, type)
+    run_op(f"sort %a axis {axis}{order} : {x}", x, (array, x))
+    run_op(f"argsort %a axis {axis}{order} : {x}", tensor(array.shape, "i64"), (array, x))
+
+
+SORTED_TYPES = ["f32", "f64", "f16", "i32", "ui64", "i8"]
+"""One or two for each kind of number and of lanes."""
+
+
 @pytest.mark.parametrize("order", ["", " descending"])
 @pytest.mark.parametrize("type", list(TYPES))
 def test_rows_are_sorted_side_by_side(type: str, order: str) -> None:
-    """One more than there are lanes, or fewer; along another axis than the last, and with a third one."""
-    for shape, axis in (((17, 9), 1), ((3, 7, 2), 0)):
-        x = tensor(shape, type)
-        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
-        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+    """One row more than there are lanes."""
+    sort_in_both_ways(values(type, (17, 9)), type, 1, order)
+
+
+@pytest.mark.parametrize("type", SORTED_TYPES)
+def test_fewer_rows_than_lanes_are_sorted_along_another_axis_than_the_last(type: str) -> None:
+    sort_in_both_ways(values(type, (3, 7, 2)), type, 0, "")
 
 
 @pytest.mark.parametrize("extent", [1, 2, 3, 8, 31])
@@ -406,18 +418,15 @@ def test_rows_side_by_side_that_are_no_local_buffer(monkeypatch: pytest.MonkeyPa
     run_op(f"sort %a axis 2 : {x}", x, (values("f32", (2, 17, 9)), x))
 
 
-SORTED_TYPES = ["f32", "f64", "f16", "i32", "ui64", "i8"]
-"""One or two for each kind of number and of lanes."""
-
-
 @pytest.mark.parametrize("order", ["", " descending"])
 @pytest.mark.parametrize("type", SORTED_TYPES)
 def test_single_rows_are_sorted_with_vectors(type: str, order: str) -> None:
-    """One row of some tiles, the last of which is not full; and two that lie apart."""
-    for shape, axis in (((259,), 0), ((70, 2), 0)):
-        x = tensor(shape, type)
-        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
-        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+    """Two that lie apart, of a tile that is not full, or of two."""
+    sort_in_both_ways(values(type, (70, 2)), type, 0, order)
+
+
+def test_a_row_of_a_tile_and_a_little_more() -> None:
+    sort_in_both_ways(values("f32", (259,)), "f32", 0, "")
 
 
 @pytest.mark.parametrize("order", ["", " descending"])
@@ -428,10 +437,7 @@ def test_long_rows_are_sorted_by_parts(
 ) -> None:
     """By groups of up to 40, each of which has some of the values; or by digits."""
     sort_as_long_rows(monkeypatch, 40, by_digits)
-    for shape, axis in (((64,), 0), ((97, 2), 0)):
-        x = tensor(shape, type)
-        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
-        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+    sort_in_both_ways(values(type, (97, 2)), type, 0, order)
 
 
 @pytest.mark.parametrize("type", SORTED_TYPES)
@@ -457,11 +463,22 @@ def test_a_key_that_is_there_more_often_than_a_group_has_places(
     """Of equal numbers, which are sorted; and of two numbers, after which all are sorted by digits."""
     sort_as_long_rows(monkeypatch, 16)
     others = np.random.default_rng(0).permutation(60) * (1 << 20)
-    for often in (0, 59 << 20):
-        array = np.concatenate([others[:30], np.full(count - 1, often), others[30:], [2, often]])
-        sort_and_argsort(array.astype(TYPES[type]), type)
-        array[32] += 1
-        sort_and_argsort(array.astype(TYPES[type]), type)
+    often = 59 << 20
+    array = np.concatenate([others[:30], np.full(count - 1, often), others[30:], [2, often]])
+    sort_in_both_ways(array.astype(TYPES[type]), type, 0, "")
+    array[32] += 1
+    sort_in_both_ways(array.astype(TYPES[type]), type, 0, "")
+
+
+@pytest.mark.parametrize("place", [0, 30, 59])
+def test_an_integer_that_is_half_of_a_row_has_a_key_of_its_own(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The least, one in the middle and the greatest, next to others that would have its key."""
+    sort_as_long_rows(monkeypatch, 16)
+    array = np.random.default_rng(0).permutation(np.repeat(np.arange(60), 2))
+    array[::2] = place
+    sort_in_both_ways(array.astype(np.int32), "i32", 0, "")
 
 
 @pytest.mark.parametrize("type", ["f32", "f64", "i32", "ui64", "bf16", "i8"])
