@@ -470,6 +470,14 @@ def test_a_key_that_is_there_more_often_than_a_group_has_places(
     sort_in_both_ways(array.astype(TYPES[type]), type, 0, "")
 
 
+def test_the_first_key_is_there_more_often_than_a_group_has_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No group is before it: the first one begins where all begin."""
+    sort_as_long_rows(monkeypatch, 16)
+    array = np.random.default_rng(0).normal(size=80).astype(np.float32)
+    array[::4] = -np.inf
+    sort_in_both_ways(array, "f32", 0, "")
+
+
 @pytest.mark.parametrize("place", [0, 30, 59])
 def test_an_integer_that_is_half_of_a_row_has_a_key_of_its_own(
     place: int, monkeypatch: pytest.MonkeyPatch
