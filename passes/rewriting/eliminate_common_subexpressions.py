@@ -21,11 +21,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
+from .attribute_numbers import AttributeNumbers
 from .op_effects import Effects, effects_of, is_removable
 
 
@@ -56,9 +57,7 @@ class _Merger:
         self.unused: list[Operation] = []
         self._known: dict[Key, Operation] = {}
         """The ops that the current one may be merged with."""
-        self._numbers: dict[int, tuple[Attribute, int]] = {}
-        """The number that stands for an attribute, by its identity: hashes of attributes take long."""
-        self._equal: dict[Attribute, int] = {}
+        self._numbers = AttributeNumbers()
 
     def merge_in(self, regions: Iterable[Region]) -> None:
         for region in regions:
@@ -111,7 +110,7 @@ class _Merger:
     def _key(self, op: Operation) -> Key:
         """Returns what is equal for ops that compute the same, if their regions are equal too."""
         properties, attributes = op.properties, op.attributes
-        number = self._number
+        number = self._numbers.of
         return (
             type(op),
             tuple(op.operands),
@@ -119,13 +118,6 @@ class _Merger:
             tuple([(name, number(properties[name])) for name in sorted(properties)]) if properties else (),
             tuple([(name, number(attributes[name])) for name in sorted(attributes)]) if attributes else (),
         )
-
-    def _number(self, attribute: Attribute) -> int:
-        found = self._numbers.get(id(attribute))
-        if found is None:
-            number = self._equal.setdefault(attribute, len(self._equal))
-            found = self._numbers[id(attribute)] = attribute, number
-        return found[1]
 
 
 def _have_equal_regions(op: Operation, other: Operation) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from xdsl.dialects.scf import ConditionOp, YieldOp
@@ -61,9 +62,6 @@ NOT_UNROLLED = "!1"
 
 SELDOM = 1000
 """How often the usual way is taken for once that the other one is."""
-
-_APART = "define internal "
-"""What the text of a function that kernels call begins with."""
 
 _GREATEST_WEIGHT = (1 << 31) - 1
 """What the weight of a branch can be."""
@@ -412,15 +410,10 @@ class Emitter:
         Returns the name of a function of the module, `define internal <head with the name> <body>`. Those of
         which all text is one are one function.
         """
-        key = f"{head}{body}"
-        known = self._declarations.get(key)
-        if known is None:
-            count = sum(text.startswith(_APART) for text in self._declarations.values())
-            name = f"@apart.{count}"
-            # Not at the beginning of a line, where what ends a kernel's functions stands.
-            self._declarations[key] = f"{_APART}{head.replace('@', name)} {{\n{body}\n }}"
-            return name
-        return known[len(_APART) :].partition("(")[0].rpartition(" ")[2]
+        names = (f"@apart.{number}" for number in count())
+        # What ends a kernel's functions stands at the beginning of a line.
+        texts = ((name, f"define internal {head.replace('@', name)} {{\n{body}\n }}") for name in names)
+        return next(name for name, text in texts if self._declarations.setdefault(name, text) == text)
 
     def write_if(
         self,

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.element_types import with_lanes
 from ....dialects.float_layout import F64, FloatLayout
 from ....dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
+from ...rewriting.attribute_numbers import AttributeNumbers
 from ...scalar.number_key import number_key
 from ..kernel_front import KernelFront
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
@@ -91,22 +92,14 @@ class KernelConstants:
     def __init__(self, front: KernelFront):
         self._front = front
         self._known: dict[tuple[str, int], SSAValue] = {}
-        self._numbers: dict[int, tuple[Attribute, int]] = {}
-        """The number that stands for a type, by its identity: hashes of vector types take long."""
-        self._equal: dict[Attribute, int] = {}
+        self._numbers = AttributeNumbers()
 
     def get(self, key: str, type: Attribute) -> SSAValue | None:
         """Returns the constant written as `key`, if it is known."""
-        return self._known.get((key, self._number(type)))
-
-    def _number(self, type: Attribute) -> int:
-        found = self._numbers.get(id(type))
-        if found is None:
-            found = self._numbers[id(type)] = type, self._equal.setdefault(type, len(self._equal))
-        return found[1]
+        return self._known.get((key, self._numbers.of(type)))
 
     def add(self, key: str, type: Attribute, value: Attribute, location: LocationAttr) -> SSAValue:
-        result = self._known[key, self._number(type)] = self._front.constant(value, type, "cst", location)
+        result = self._known[key, self._numbers.of(type)] = self._front.constant(value, type, "cst", location)
         return result
 
 

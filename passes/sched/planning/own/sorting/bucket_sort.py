@@ -30,6 +30,7 @@ from ......dialects.dims.expressions import Extent, quotient, upper_bound
 from .....scalar.builder import INDEX
 from .....scalar.ops import convert, select
 from . import row_network
+from .bit_length import bit_length
 from .digit_sort import DigitSort
 from .network import lanes_of
 from .sort_numbers import POSITION_BITS, SortNumbers
@@ -161,17 +162,7 @@ class BucketSort:
 
         greatest = code.reduce(sched.CombineKind.MAXUI, self.extent, distance, "greatest")
         above = code.b.op(arith.ShRUIOp, greatest, code.b.constant(self.bits - 1, self.number))
-
-        def is_above(arguments: Sequence[SSAValue]) -> SSAValue:
-            return code.compare("ne", arguments[1], code.b.constant(0, self.number))
-
-        def advance(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            shift, left = arguments
-            one = code.b.constant(1, self.number)
-            return code.integer(arith.AddiOp, shift, one), code.b.op(arith.ShRUIOp, left, one)
-
-        start = (code.b.constant(0, self.number), above)
-        shift, _ = code.repeat(start, is_above, advance, ("shift", "left"))
+        shift = code.b.op(arith.IndexCastOp, bit_length(code, above), result_type=self.number)
 
         def key(number: SSAValue) -> SSAValue:
             is_above, distance = side_and_distance(number)

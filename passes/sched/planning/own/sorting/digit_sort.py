@@ -30,6 +30,7 @@ from ......dialects.dims.expressions import upper_bound
 from ......dialects.element_types import element_type_of, is_float
 from .....scalar.builder import INDEX
 from .....scalar.ops import select
+from .bit_length import bit_length
 from .sorted_row import SortedRow
 
 LEAST_BITS = 8
@@ -129,18 +130,9 @@ class DigitSort:
         ones = code.reduce(sched.CombineKind.ORI, self.extent, number, "ones")
         zeros = code.reduce(sched.CombineKind.ANDI, self.extent, number, "zeros")
         different = b.op(arith.XOrIOp, ones, zeros)
-        above = b.op(arith.ShRUIOp, different, b.constant(self.offset + self.window, self.stored))
-
-        def is_above(arguments: Sequence[SSAValue]) -> SSAValue:
-            return code.compare("ne", arguments[1], b.constant(0, self.stored))
-
-        def advance(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            shift, left = arguments
-            following = code.integer(arith.AddiOp, shift, code.index(1))
-            return following, code.b.op(arith.ShRUIOp, left, b.constant(1, self.stored))
-
-        shift, _ = code.repeat((code.index(0), above), is_above, advance, ("shift", "left"))
-        return shift
+        return bit_length(
+            code, b.op(arith.ShRUIOp, different, b.constant(self.offset + self.window, self.stored))
+        )
 
     def _insert_all(self, half: SSAValue, count: SSAValue) -> SSAValue:
         """

@@ -5,14 +5,15 @@ The kernel of `graph.sort` and `graph.argsort` of long rows, and of those whose 
     else: sort the numbers by parts that are sorted by a network (bucket_sort.py) or, where these do not suit
       the processor, by digits (digit_sort.py)
 
-Between the two halves of their scratch buffers numbers go to and fro.
+Between the two halves of their scratch buffers numbers go to and fro; of integers, their distances from the
+least one.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ......dialects import graph
+from ......dialects import graph, sched
 from ......dialects.dims.expressions import upper_bound
 from .....indices.access import shape_of
 from ..interface import ProgramPart
@@ -35,6 +36,20 @@ def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
 class _Long(NumberedRow):
     def first_place(self, position: SSAValue) -> list[SSAValue]:
         return [*self.within, self.code.index(0), position]
+
+    def least_number(self) -> SSAValue | None:
+        """
+        Returns the least number of integers: the distances from it have few bits where integers are near one
+        another, on both sides of zero too.
+        """
+        code, numbers = self.code, self.numbers
+        if numbers.has_special:
+            return None
+
+        def number(position: SSAValue) -> SSAValue:
+            return numbers.of(code, code.load(self.source, self.place(position)))
+
+        return code.reduce(sched.CombineKind.MINUI, self.extent, number, "least")
 
     def sort_numbers(self) -> Place:
         offset = POSITION_BITS if self.sorted.is_packed else 0

@@ -14,7 +14,8 @@ that the network, which is not stable, has no choice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
@@ -56,62 +57,76 @@ class Network:
         return [*self.around, code.integer(arith.AddiOp, start, lane)]
 
     def sort(self, count: SSAValue) -> None:
-        """Sorts `count` numbers of each lane, by algorithm M: p is 2 to the power of the level."""
-        if self.levels == 0:
-            return
-        code = self.code
-        highest = code.index(self.levels - 1)
+        """Sorts `count` numbers of each lane."""
+        for_each_pass(self.code, self.levels, self.levels, lambda each: self._exchange_pairs(count, each))
 
-        def merge(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            level = code.integer(arith.SubiOp, highest, arguments[0], "level")
-            p = code.integer(arith.ShLIOp, code.index(1), level, "p")
-
-            def has_distance(arguments: Sequence[SSAValue]) -> SSAValue:
-                return code.compare("ne", arguments[2], code.index(0))
-
-            def pass_over(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                q, r, d = arguments
-                self._exchange_pairs(count, level, p, r, d)
-                # 0, which ends the loop, once q is p.
-                following = code.integer(arith.SubiOp, q, p)
-                return code.integer(arith.ShRUIOp, q, code.index(1)), p, following
-
-            start = (code.index(1 << (self.levels - 1)), code.index(0), p)
-            code.repeat(start, has_distance, pass_over, ("q", "r", "d"))
-            return ()
-
-        code.count(self.levels, (), merge, ("number",))
-
-    def _exchange_pairs(
-        self, count: SSAValue, level: SSAValue, p: SSAValue, r: SSAValue, d: SSAValue
-    ) -> None:
-        """
-        Exchanges the elements at i and i + d that are not in order, for each i in whose binary digits that of
-        `p` is the one of `r`: there are `p` such, then `p` others, and so on.
-        """
+    def _exchange_pairs(self, count: SSAValue, each: Pass) -> None:
         code, one = self.code, self.code.index(1)
-        below = code.integer(arith.SubiOp, p, one)
-        # Of the i from r to below count - d.
-        left = code.integer(arith.SubiOp, code.integer(arith.SubiOp, count, d), r)
+        # Of the i from r to below count - d; of each 2 * p of them the first p are compared.
+        left = code.integer(arith.SubiOp, code.integer(arith.SubiOp, count, each.d), each.r)
         left = code.b.op(arith.MaxSIOp, left, code.index(0))
-        pairs = code.integer(arith.ShLIOp, p, one)
-        whole = code.integer(arith.ShRUIOp, code.integer(arith.ShRUIOp, left, level), one)
-        rest = code.b.op(arith.AndIOp, left, code.integer(arith.SubiOp, pairs, one))
-        rest = code.b.op(arith.MinSIOp, rest, p)
-        number_of_pairs = code.integer(arith.AddiOp, code.integer(arith.ShLIOp, whole, level), rest)
+        both = code.integer(arith.ShLIOp, each.p, one)
+        whole = code.integer(arith.ShRUIOp, code.integer(arith.ShRUIOp, left, each.level), one)
+        rest = code.b.op(arith.AndIOp, left, code.integer(arith.SubiOp, both, one))
+        rest = code.b.op(arith.MinSIOp, rest, each.p)
+        n_pairs = code.integer(arith.AddiOp, code.integer(arith.ShLIOp, whole, each.level), rest)
 
         def pair_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (number,) = arguments
-            # Those with the other digit are left out.
-            inside = code.b.op(arith.AndIOp, number, below)
-            twice = code.integer(arith.SubiOp, code.integer(arith.AddiOp, number, number), inside)
-            lower = code.integer(arith.AddiOp, twice, r, "lower")
-            upper = code.integer(arith.AddiOp, lower, d, "upper")
+            lower = each.compared(code, arguments[0])
+            upper = code.integer(arith.AddiOp, lower, each.d, "upper")
             with code.axis(self.lanes, "lane") as lane:
                 exchange(code, self.buffers, self.at(lower, lane), self.at(upper, lane))
             return ()
 
-        code.loop(code.index(0), number_of_pairs, one, (), pair_body, ("pair",))
+        code.loop(code.index(0), n_pairs, one, (), pair_body, ("pair",))
+
+
+@dataclass(frozen=True)
+class Pass:
+    """
+    A pass of algorithm M, which exchanges the numbers at i and i + d that are not in order, for each i in
+    whose binary digits that of `p`, 2 to the power of `level`, is the one of `r`: there are `p` such, then
+    `p` others, and so on. `below` is p - 1.
+    """
+
+    level: SSAValue
+    p: SSAValue
+    below: SSAValue
+    r: SSAValue
+    d: SSAValue
+
+    def compared(self, code: KernelCode, number: SSAValue) -> SSAValue:
+        """Returns the i that `number` ones of these are before."""
+        inside = code.b.op(arith.AndIOp, number, self.below)
+        twice = code.integer(arith.SubiOp, code.integer(arith.AddiOp, number, number), inside)
+        return code.integer(arith.AddiOp, twice, self.r, "lower")
+
+
+def for_each_pass(code: KernelCode, n_levels: int, levels: int, body: Callable[[Pass], None]) -> None:
+    """Runs the passes of the lowest levels, from the highest of them down, of a network of so many levels."""
+    if n_levels == 0:
+        return
+    zero, one, highest = code.index(0), code.index(1), code.index(n_levels - 1)
+
+    def level_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        level = code.integer(arith.SubiOp, highest, arguments[0], "level")
+        p = code.integer(arith.ShLIOp, one, level, "p")
+        below = code.integer(arith.SubiOp, p, one)
+
+        def has_distance(arguments: Sequence[SSAValue]) -> SSAValue:
+            return code.compare("ne", arguments[2], zero)
+
+        def pass_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            q, r, d = arguments
+            body(Pass(level, p, below, r, d))
+            # The last distance is 0, which ends the loop, once q is p.
+            return code.integer(arith.ShRUIOp, q, one), p, code.integer(arith.SubiOp, q, p)
+
+        start = (code.index(1 << (levels - 1)), zero, p)
+        code.repeat(start, has_distance, pass_body, ("q", "r", "d"))
+        return ()
+
+    code.count(n_levels, (), level_body, ("number",))
 
 
 def exchange(

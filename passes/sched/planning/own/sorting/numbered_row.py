@@ -4,7 +4,7 @@ A row of `graph.sort` or `graph.argsort` of which numbers are sorted in the plac
     if the elements are in order: copy them
     else, if they are in the opposite order: copy them the other way around
     else:
-      write the number of each element, of integers its distance from the least one, into a scratch buffer
+      write the number of each element into a scratch buffer
       sort the numbers
       store the elements that have these numbers
 
@@ -22,7 +22,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from ......dialects import sched
 from .equal_elements import has_special, store_special
 from .row_order import order_of
 from .sort_numbers import SortNumbers
@@ -52,6 +51,10 @@ class NumberedRow(SortedRow):
         """Writes the code that sorts the numbers. Returns where they are then."""
         ...
 
+    def least_number(self) -> SSAValue | None:
+        """Returns the number from which distances are sorted in the place of numbers, if they are."""
+        return None
+
     def write(self) -> None:
         code = self.code
         is_ascending, is_descending = order_of(self)
@@ -78,8 +81,7 @@ class NumberedRow(SortedRow):
 
     def _sort(self) -> None:
         code = self.code
-        if not self.numbers.has_special:
-            self.least = self._least_number()
+        self.least = self.least_number()
         with code.axis(self.extent, "k") as position:
             stored = code.load(self.source, self.place(position))
             values = self.sorted.of(code, stored, position, self.least)
@@ -102,15 +104,3 @@ class NumberedRow(SortedRow):
                 ),
                 lambda: store_special(self, self.numbers, result),
             )
-
-    def _least_number(self) -> SSAValue:
-        """
-        Returns the least number of integers: the distances from it have few bits where integers are near one
-        another, on both sides of zero too.
-        """
-        code = self.code
-
-        def number(position: SSAValue) -> SSAValue:
-            return self.numbers.of(code, code.load(self.source, self.place(position)))
-
-        return code.reduce(sched.CombineKind.MINUI, self.extent, number, "least")

@@ -17,13 +17,13 @@ with them stays where it is, so that columns need not end where vectors do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
 
 from ...code import KernelCode
-from .network import Network, exchange, lanes_of
+from .network import Network, Pass, exchange, for_each_pass, lanes_of
 
 
 def scratch_of(types: Sequence[Attribute], most: int) -> list[tuple[Attribute, tuple[int, ...]]]:
@@ -72,10 +72,10 @@ class RowNetwork:
         tiles = self._divided_up(count, tile)
         self._fill(count, code.integer(arith.MuliOp, tiles, tile))
         self.columns.sort(rows)
-        self._transpose(tiles, self._tile_to_columns)
+        self._transpose(tiles, to_columns=True)
         self._fill_columns(code.integer(arith.MuliOp, tiles, lanes))
         self._merge_columns(rows)
-        self._transpose(tiles, self._tile_to_rows)
+        self._transpose(tiles, to_columns=False)
 
     def _divided_up(self, value: SSAValue, divisor: SSAValue) -> SSAValue:
         code = self.code
@@ -96,37 +96,23 @@ class RowNetwork:
 
         code.loop(begin, end, code.index(1), (), fill, ("k",))
 
-    def _transpose(self, tiles: SSAValue, tile_body: Callable[[SSAValue], None]) -> None:
-        """Runs code for the first row of each tile."""
+    def _transpose(self, tiles: SSAValue, to_columns: bool) -> None:
+        """Copies the matrix to the transposed one, or back."""
         code = self.code
 
-        def run(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            tile_body(code.integer(arith.MuliOp, arguments[0], code.index(self.lanes)))
+        def tile_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first = code.integer(arith.MuliOp, arguments[0], code.index(self.lanes))
+            # What is stored has its neighbours along the inner axis.
+            with code.axes([self.lanes, self.lanes], "k") as at:
+                column, inner = at if to_columns else reversed(at)
+                row = code.integer(arith.AddiOp, first, inner)
+                places = self.columns.at(row, column), self._in_column(column, row)
+                source, target = (0, 1) if to_columns else (1, 0)
+                for pair in zip(self.matrix, self.transposed, strict=True):
+                    code.store(code.load(pair[source], places[source]), pair[target], places[target])
             return ()
 
-        code.loop(code.index(0), tiles, code.index(1), (), run, ("tile",))
-
-    def _tile_to_columns(self, first: SSAValue) -> None:
-        code = self.code
-        with code.axes([self.lanes, self.lanes], "c") as (column, row):
-            places = self._places(first, row, column)
-            for matrix, transposed in zip(self.matrix, self.transposed, strict=True):
-                code.store(code.load(matrix, places[0]), transposed, places[1])
-
-    def _tile_to_rows(self, first: SSAValue) -> None:
-        code = self.code
-        with code.axes([self.lanes, self.lanes], "r") as (row, column):
-            places = self._places(first, row, column)
-            for matrix, transposed in zip(self.matrix, self.transposed, strict=True):
-                code.store(code.load(transposed, places[1]), matrix, places[0])
-
-    def _places(
-        self, first: SSAValue, row: SSAValue, column: SSAValue
-    ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """Returns the indices of a number of a tile in the matrix, and in the transposed one."""
-        code = self.code
-        row = code.integer(arith.AddiOp, first, row)
-        return self.columns.at(row, column), self._in_column(column, row)
+        code.loop(code.index(0), tiles, code.index(1), (), tile_body, ("tile",))
 
     def _in_column(self, column: SSAValue, row: SSAValue) -> list[SSAValue]:
         code = self.code
@@ -142,59 +128,28 @@ class RowNetwork:
                 code.store(value, buffer, place)
 
     def _merge_columns(self, rows: SSAValue) -> None:
-        """Writes the steps of algorithm M whose p is less than the number of columns."""
-        code, one = self.code, self.code.index(1)
-        steps = (self.lanes - 1).bit_length()
+        """Writes the passes whose p is less than the number of columns."""
+        n_levels = (self.lanes - 1).bit_length()
+        for_each_pass(self.code, n_levels, self.levels, lambda each: self._exchange_columns(rows, each))
 
-        def merge(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            level = code.integer(arith.SubiOp, code.index(steps - 1), arguments[0], "level")
-            p = code.integer(arith.ShLIOp, one, level, "p")
-
-            def has_distance(arguments: Sequence[SSAValue]) -> SSAValue:
-                return code.compare("ne", arguments[2], code.index(0))
-
-            def pass_over(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                q, r, d = arguments
-                self._exchange_columns(rows, level, p, r, d)
-                return code.integer(arith.ShRUIOp, q, one), p, code.integer(arith.SubiOp, q, p)
-
-            start = (code.index(1 << (self.levels - 1)), code.index(0), p)
-            code.repeat(start, has_distance, pass_over, ("q", "r", "d"))
-            return ()
-
-        code.count(steps, (), merge, ("number",))
-
-    def _exchange_columns(
-        self, rows: SSAValue, level: SSAValue, p: SSAValue, r: SSAValue, d: SSAValue
-    ) -> None:
-        """
-        Exchanges the numbers at i and i + d that are not in order, for each i in whose column's binary digits
-        that of `p` is the one of `r`.
-        """
-        code, one = self.code, self.code.index(1)
-        below = code.integer(arith.SubiOp, p, one)
-        columns = self.lanes.bit_length() - 1
+    def _exchange_columns(self, rows: SSAValue, each: Pass) -> None:
+        """Writes a pass; i are columns, of which the rows are compared with those of one column each."""
+        code = self.code
+        bits = code.index(self.lanes.bit_length() - 1)
 
         def column_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (number,) = arguments
-            inside = code.b.op(arith.AndIOp, number, below)
-            twice = code.integer(arith.SubiOp, code.integer(arith.AddiOp, number, number), inside)
-            column = code.integer(arith.AddiOp, twice, r, "column")
-            place = code.integer(arith.AddiOp, column, d)
+            column = each.compared(code, arguments[0])
+            place = code.integer(arith.AddiOp, column, each.d)
             other = code.b.op(arith.AndIOp, place, code.index(self.lanes - 1))
-            down = code.b.op(arith.ShRUIOp, place, code.index(columns))
+            down = code.b.op(arith.ShRUIOp, place, bits)
             count = code.integer(arith.SubiOp, rows, down)
 
             def vector_body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                (row,) = arguments
                 with code.axis(self.lanes, "lane") as lane:
-                    at = code.integer(arith.AddiOp, row, lane)
-                    exchange(
-                        code,
-                        self.transposed,
-                        self._in_column(column, at),
-                        self._in_column(other, code.integer(arith.AddiOp, at, down)),
-                    )
+                    lower = code.integer(arith.AddiOp, arguments[0], lane)
+                    upper = code.integer(arith.AddiOp, lower, down)
+                    places = self._in_column(column, lower), self._in_column(other, upper)
+                    exchange(code, self.transposed, *places)
                 return ()
 
             code.loop(code.index(0), count, code.index(self.lanes), (), vector_body, ("row",))
