@@ -30,7 +30,8 @@ Pads the images of convolutions where they are read, some rows at a time.
 
 A padded copy of all images leaves the second cache before it is read; and of an image whose channels are
 apart, a row is read in many short pieces that no prefetcher foresees. So many rows are copied at a time that
-they take `staged-nbytes` or less, and what two groups of rows share is copied twice.
+they take `staged-nbytes` or less, and what two groups of rows share is copied twice. Blocks of channels that
+run within a row read what is staged for all of them, unless each is a work-group of its own.
 
 The kernel that fills the buffer must be one that computes each element of it in a few steps, for that
 convolution alone, and nothing in between may change what it reads. An image that is filled in another way is
@@ -43,7 +44,7 @@ yet. Ensures: what each program computes is unchanged, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -57,7 +58,7 @@ from ....dialects import sched
 from ....dialects.buffer_size import nbytes_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.modules.kernel_access import accesses_of, kernels_of
-from ....dialects.sched import MappingAttr
+from ....dialects.sched import Level, MappingAttr
 from ...indices.access import planned_dims
 from ...indices.analysis import IndexAnalysis
 from ...indices.nests import nest_of
@@ -147,15 +148,26 @@ class StageImagesPass(ModulePass):
             self._stage(*again, None)
 
     def _image(self, kernel: sched.KernelOp) -> tuple[sched.AxisOp, BlockArgument] | None:
-        """Returns the axis around the tiles of a convolution, and the argument that it moves through."""
+        """Returns the rows around the tiles of a convolution, and the argument that they move through."""
         nest = nest_of(kernel)
         tiled = [number for number, axis in enumerate(nest) if axis.mapping.tile.data]
         if len(tiled) != 2 or tiled[0] == 0 or tiled != [len(nest) - 2, len(nest) - 1]:
             return None
-        rows, analysis = nest[tiled[0] - 1], IndexAnalysis()
+        # Blocks of channels may run within a row: all of them read what is staged for it.
+        for number in reversed(range(tiled[0])):
+            image = self._moved_through(nest[: number + 1], nest[number + 1 : tiled[0]], nest[-1])
+            if image is not None:
+                return nest[number], image
+        return None
+
+    def _moved_through(
+        self, around: Sequence[sched.AxisOp], inside: Sequence[sched.AxisOp], innermost: sched.AxisOp
+    ) -> BlockArgument | None:
+        """Returns the large argument of which all axes `around` read other parts, but none `inside`."""
+        rows, analysis = around[-1], IndexAnalysis()
         if rows.count is not None:
             return None
-        loads = [op for op in nest[-1].walk() if isinstance(op, memref.LoadOp)]
+        loads = [op for op in innermost.walk() if isinstance(op, memref.LoadOp)]
         axis = analysis.axis(rows)
         moved = [op for op in loads if any(axis in analysis.expr(index).axes() for index in op.indices)]
         within = [op for op in moved if isinstance(op.parent_op(), sched.ReduceOp)]
@@ -164,16 +176,21 @@ class StageImagesPass(ModulePass):
         (load,) = within
         image = load.memref
         assert isinstance(image, BlockArgument), "checked"
-        if nbytes_bound(image.type, planned_dims(kernel)) <= self.l2_nbytes // 4:
+        if nbytes_bound(image.type, planned_dims(kernel_around(rows))) <= self.l2_nbytes // 4:
             return None
         if any(use.operation is not load for use in image.uses):
             return None
-        # The tiles of all the other axes around would each be staged again.
-        around = [analysis.axis(each) for each in nest[: tiled[0]]]
+        # The tiles of any other axis would each be staged again.
         address = analysis.address(load)
-        if any(address.stride(each) in (0, None) for each in around):
+        if any(address.stride(analysis.axis(each)) in (0, None) for each in around):
             return None
-        return rows, image
+        # Several work-groups would each stage the same rows.
+        if any(
+            address.stride(analysis.axis(each)) != 0 or each.mapping.level.data is not Level.SERIAL
+            for each in inside
+        ):
+            return None
+        return image
 
     def _stage(self, rows: sched.AxisOp, image: BlockArgument, code: ElementCode | None) -> None:
         """Stages an image some rows at a time, computed by `code`, or as it is."""

@@ -154,3 +154,19 @@ def test_what_reads_the_padded_image_too_keeps_it():
     assert NOTE not in executable.stages["sched"]
     found, padded = executable(x, w)
     assert np.asarray(padded).shape == (2, 52, 50, 16) and np.asarray(found)[0, 1, 1, 0] == 144
+
+
+@pytest.mark.parametrize(("images", "is_staged"), [(4, True), (1, False)])
+def test_blocks_of_channels_share_the_rows_that_are_staged(images: int, is_staged: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((images, 40, 148 // images, 32)).astype(np.float32)
+    u, v = (rng.standard_normal((64, inner, 3, 3)).astype(np.float32) for inner in (32, 64))
+
+    def function(x: Any, u: Any, v: Any) -> Any:
+        # The sum is computed where the second image is padded: the first kernel stores blocks of channels.
+        return nn.conv(nn.conv(x, u, padding=1) + 1.0, v, padding=1)
+
+    kernels = compiled(last(function), x, u, v).stages["sched"].split("sched.kernel ")
+    first = next(text for text in kernels if "sched.reduce fma" in text)
+    # Of one image each work-group has a block of channels of a row, and would stage that row for itself.
+    assert (NOTE in first) == is_staged
