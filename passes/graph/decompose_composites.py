@@ -15,7 +15,7 @@ Writes composite ops out in the ops that `convert-graph-to-sched` knows.
     %first = graph.reduce min %candidate axes [1] : tensor<4x8xi32> -> tensor<4xi32>
     %i = graph.cast %first : tensor<4xi32> -> tensor<4xi64>
 
-The rules are in passes/graph/decompositions, one file for each family. A rule may use other composite ops;
+The rules are in passes/graph/decompositions, one file for each op. A rule may use other composite ops;
 these are written out too.
 
 Requires: nothing. Ensures: no composite op remains; results are those of the interpreter, exactly where no

@@ -92,12 +92,14 @@ def _shape(value: SSAValue) -> tuple[Extent, ...]:
     return shape_of(tensor_type_of(value, "split-reductions"))
 
 
-def _cut(extents: list[int]) -> tuple[int, int]:
+def cut(
+    extents: list[int], least_in_part: int = LEAST_IN_PART, most_parts: int = MOST_PARTS
+) -> tuple[int, int]:
     """
     Returns an axis, and how many parts it is cut into: into parts of equal length if an axis has such, not
     many fewer than there may be.
     """
-    most_parts = min(prod(extents) // LEAST_IN_PART, MOST_PARTS)
+    most_parts = min(prod(extents) // least_in_part, most_parts)
     axes = sorted(range(len(extents)), key=lambda axis: -extents[axis])
     for axis in axes:
         for count in range(min(extents[axis], most_parts), most_parts // 2, -1):
@@ -114,7 +116,7 @@ def _split(op: _Reduction, extents: list[int]) -> None:
     is_contraction = isinstance(op, graph.ContractOp)
     sources = list(op.inputs) if is_contraction else [b.cast(op.source, wide)]
     kind = (op.accumulate if is_contraction else op.kind).data
-    axis, count = _cut(extents)
+    axis, count = cut(extents)
     length = extents[axis] // count
     whole, rest = length * count, extents[axis] % count
     shape = (*extents[:axis], count, length, *extents[axis + 1 :])

@@ -9,7 +9,6 @@ LEAST_FILES = 4
 MOST_FILES = 20
 
 WITH_FEWER = {
-    "passes/graph/decompositions": "what composite ops stand for, apart from the pass that asks",
     "passes/sched": "rooms only",
 }
 """Rooms with fewer files, and what they are."""
