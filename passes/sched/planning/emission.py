@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i1, i8, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import graph, sched
@@ -157,7 +157,7 @@ class _KernelEmitter:
                 new: sched.AxisOp | sched.ReduceOp = sched.AxisOp(axis.extent)
             else:
                 kind = _combine_kind(op)
-                type = compute_type(element_type(op.results[0]))
+                type = _combined_in(element_type(op.results[0]))
                 new = sched.ReduceOp(kind, axis.extent, type, fastmath=fastmath_of(op))
             new.location = op.location
             new.index.name_hint = axis.hint
@@ -320,6 +320,8 @@ class _KernelEmitter:
             elements = operands
         if not loops:
             elements = [_sum_of_one(b, op, elements)]
+        if loops and type == i1:
+            elements = [to_storage(inner, each, i1, i8) for each in elements]
         builders = [b, *(loop.builder for loop in loops)]
         for loop, around in zip(reversed(loops), reversed(builders[:-1]), strict=True):
             assert isinstance(loop.op, sched.ReduceOp)
@@ -331,6 +333,8 @@ class _KernelEmitter:
             _write_tile(op, access, loops[0].op)
         b.location = op.location
         (value,) = elements
+        if loops and type == i1:
+            return from_storage(b, value, i1)
         return rounded(b, value, type)
 
     def _splat(self, b: ScalarBuilder, op: graph.ConstantOp) -> SSAValue:
@@ -547,6 +551,11 @@ def _adds_products(op: Operation) -> bool:
         and op.accumulate.data is ReduceKind.ADD
         and op.combine.data is Combination.MUL
     )
+
+
+def _combined_in(element_type: Attribute) -> Attribute:
+    """Returns the type of partial results: there are more vectors of bytes than of bits."""
+    return i8 if element_type == i1 else compute_type(element_type)
 
 
 def _combine_kind(op: Operation) -> CombineKind:
