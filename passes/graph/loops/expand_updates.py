@@ -11,10 +11,10 @@ Writes updates of boxes at known places as a choice for each element, where that
     %y = graph.select %inside, %there, %x : tensor<8x10xf32>
 
 An update stores the box over a copy of its source. A choice is one pass over the elements, and becomes a part
-of other kernels. In a loop an update needs no copy: it stores over the value that the loop carries. There it
-stays as it is, but for boxes of more than half of the elements whose kernel would read other elements of the
-source than those it stores over: these would be stored twice. What another update made of the source is none
-of them: it has a kernel of its own.
+of other kernels. In a loop, and in a branch in it, an update needs no copy: it stores over the value that the
+loop carries. There it stays as it is, but for boxes of more than half of the elements whose kernel would read
+other elements of the source than those it stores over: these would be stored twice. What another update made
+of the source is none of them: it has a kernel of its own.
 
 Requires: nothing. Ensures: what the module computes is unchanged; updates remain at places that are computed,
 and in loops.
@@ -27,7 +27,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.ir import BlockArgument
+from xdsl.ir import Block, BlockArgument, Operation
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
@@ -52,18 +52,27 @@ class ExpandUpdatesPass(ModulePass):
 
 def _is_better_in_place(op: graph.DynamicUpdateOp, starts: list[int]) -> bool:
     """Returns whether the source may be stored over, as a value of a loop's body, and little of it is."""
-    body = op.parent
-    if body is None or not isinstance(body.parent_op(), graph.ScanOp | graph.WhileOp):
-        return False
     source = op.source
-    if isinstance(source, BlockArgument):
-        if source.block is not body:
-            return False
-    elif source.owner.parent is not body:
+    made_in = source.block if isinstance(source, BlockArgument) else source.owner.parent
+    if made_in not in _blocks_of_a_loop(op):
         return False
     shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (source, op.update))
     is_small = 2 * prod(map(upper_bound, sizes)) <= prod(map(upper_bound, shape))
     return is_small or not reads_beside(op.update, op, starts)
+
+
+def _blocks_of_a_loop(op: Operation) -> list[Block]:
+    """Returns the blocks around an op up to the body of the first loop, nothing outside of loops."""
+    found: list[Block] = []
+    around: Operation | None = op
+    while around is not None and around.parent is not None:
+        found.append(around.parent)
+        around = around.parent_op()
+        if isinstance(around, graph.ScanOp | graph.WhileOp):
+            return found
+        if not isinstance(around, graph.IfOp):
+            return []
+    return []
 
 
 def _expand(op: graph.DynamicUpdateOp, starts: list[int]) -> None:

@@ -13,7 +13,7 @@ A loop changes the buffers of what it carries; a branch stores what it yields in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -62,12 +62,13 @@ class ProgramWriter(Protocol):
         self,
         plan: Plan,
         block: Block,
-        targets: dict[int, SSAValue],
-        carried: Mapping[SSAValue, SSAValue] | None = None,
+        targets: Mapping[int, SSAValue],
+        carried: Mapping[int, tuple[SSAValue, SSAValue]] | None = None,
     ) -> None:
         """
         Writes the items of a region. `targets` are the buffers that take the values it yields, by number;
-        `carried` are the buffers of its first arguments, which take the first of the values, all at once.
+        `carried` are others by number, each with the value that it holds when the region begins: what is
+        yielded takes their places all at once.
         """
         ...
 
@@ -87,9 +88,16 @@ def write_control(op: graph.ControlOp, program: ProgramWriter, scope: Scope) -> 
 
 def _write_if(program: ProgramWriter, op: graph.IfOp, scope: Scope) -> None:
     item = sched.IfOp(program.buffers[op.condition])
-    targets = dict(enumerate(program.buffers[result] for result in op.results))
+    targets: dict[int, SSAValue] = {}
+    carried: dict[int, tuple[SSAValue, SSAValue]] = {}
+    for number, result in enumerate(op.results):
+        before, buffer = scope.placement.overwritten.get(result), program.buffers[result]
+        if before is None:
+            targets[number] = buffer
+        else:
+            carried[number] = before, buffer
     for plan, block in zip(scope.plan.bodies[op], item.blocks, strict=True):
-        program.write_region(plan, block, targets)
+        program.write_region(plan, block, targets, carried)
     program.add_item(item, scope, op)
 
 
@@ -99,7 +107,7 @@ def _write_while(program: ProgramWriter, op: graph.WhileOp, scope: Scope) -> Non
     before_block, body_block = Block(), Block()
     program.buffers.update(zip(op.before.block.args, carried.values(), strict=True))
     program.write_region(before, before_block, {})
-    program.write_region(body, body_block, {}, dict(zip(op.body.block.args, carried.values(), strict=True)))
+    program.write_region(body, body_block, {}, _held(op.body.block.args, carried))
     condition = program.buffers[op.condition]
     program.add_item(sched.WhileOp(condition, (), Region(before_block), Region(body_block)), scope, op)
 
@@ -123,7 +131,7 @@ def _write_scan(program: ProgramWriter, op: graph.ScanOp, scope: Scope) -> None:
     assert isinstance(last, graph.YieldOp), f"{op.name}: the body ends in no graph.yield"
     for number, stack in enumerate(op.stacks, len(op.initial)):
         targets[number] = _row(program, stack, item, op, last.values[number].name_hint)
-    program.write_region(plan, inner, targets, dict(zip(op.carried, carried.values(), strict=True)))
+    program.write_region(plan, inner, targets, _held(op.carried, carried))
     program.add_item(item, scope, op)
 
 
@@ -135,6 +143,12 @@ def _row(
     row.result.name_hint = hint
     loop.body.block.add_op(row)
     return row.result
+
+
+def _held(
+    arguments: Sequence[SSAValue], carried: Mapping[int, SSAValue]
+) -> dict[int, tuple[SSAValue, SSAValue]]:
+    return {number: (arguments[number], buffer) for number, buffer in carried.items()}
 
 
 def _begin_loop(

@@ -384,14 +384,14 @@ class _ProgramBuilder:
         self,
         plan: Plan,
         block: Block,
-        targets: dict[int, SSAValue],
-        carried: Mapping[SSAValue, SSAValue] | None = None,
+        targets: Mapping[int, SSAValue],
+        carried: Mapping[int, tuple[SSAValue, SSAValue]] | None = None,
     ) -> None:
         terminator = plan.block.last_op
         assert terminator is not None, "a region is empty"
         pairs: list[tuple[CarriedRead, CarriedWrite]] = []
         buffers: dict[int, SSAValue] = {}
-        for number, (argument, buffer) in enumerate((carried or {}).items()):
+        for number, (argument, buffer) in (carried or {}).items():
             value = terminator.operands[number]
             self.buffers[argument] = buffer
             buffers[number] = buffer
@@ -410,7 +410,7 @@ class _ProgramBuilder:
             else:
                 copies.append(ResultCopy(number, value))
         placement = place_nodes(plan, copies, taken, pairs)
-        scope = Scope(plan, placement, block, targets, buffers)
+        scope = Scope(plan, placement, block, dict(targets), buffers)
         for read, _ in pairs:
             if read not in placement.direct_reads:
                 self.buffers[read.result] = self.temporary(
@@ -423,13 +423,13 @@ class _ProgramBuilder:
     def _add_buffers(self, scope: Scope, returned: AbstractSet[SSAValue]) -> None:
         """Adds a buffer for each value of a block that has one of its own; `returned` are results."""
         plan = scope.plan
-        scope.in_place = {write.value: write for write in scope.placement.written.values()}
+        scope.in_place = scope.placement.written
         self._add_node_buffers(scope)
+        updated = updated_in_place(plan, scope.placement, returned | self.buffers.keys())
         for op in reversed(plan.bodies):
             for result in op.results:
                 if result not in self.buffers:
-                    role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
-                    self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
+                    self._add_made(result, op, updated, returned, plan)
             if isinstance(op, graph.WhileOp | graph.ScanOp):
                 self._share_initial(op, scope)
         for op in _host_calls(plan):
@@ -437,13 +437,33 @@ class _ProgramBuilder:
                 if result not in self.buffers:
                     role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
                     self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
-        updated = updated_in_place(plan, scope.placement, returned | self.buffers.keys())
         for op, decision in plan.decisions.items():
             value = op.results[0]
             if decision.mode is ModeKind.MATERIALIZED and value not in self.buffers and value not in updated:
                 self._add_buffer(op, value in returned, plan)
         for source, result in reversed(updated.items()):
             self.buffers[source] = self.buffers[result]
+
+    def _add_made(
+        self,
+        value: SSAValue,
+        op: Operation,
+        updated: Mapping[SSAValue, SSAValue],
+        returned: AbstractSet[SSAValue],
+        plan: Plan,
+    ) -> None:
+        """Adds the buffer of what an op with control flow makes: that of the last update of it in place."""
+        last = value
+        while last in updated:
+            last = updated[last]
+        if last not in self.buffers:
+            if last is value:
+                role = sched.Role.RESULT if value in returned else sched.Role.TEMPORARY
+                self._add_new(sched.BufferOp(role, sched.buffer_type(value.type)), value, op)
+            else:
+                assert isinstance(last.owner, Operation), "an op updates in place"
+                self._add_buffer(last.owner, last in returned, plan)
+        self.buffers[value] = self.buffers[last]
 
     def _share_initial(self, op: graph.WhileOp | graph.ScanOp, scope: Scope) -> None:
         """Has what a loop begins with computed where the loop carries it, if nothing else is kept there."""
@@ -490,7 +510,7 @@ class _ProgramBuilder:
         return known
 
     def _launch(self, kernel: Kernel, scope: Scope) -> None:
-        in_place = scope.placement.overwritten.get(kernel)
+        in_place = scope.placement.overwritten.get(kernel.root.results[0])
         if isinstance(kernel.root, UPDATING_OPS):
             source, result = kernel.root.source, kernel.root.result
             if self.buffers[source] is self.buffers[result]:

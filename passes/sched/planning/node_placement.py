@@ -5,9 +5,10 @@ A read is a snapshot, so to begin with every read copies its node into a tempora
 value into its node, and everything happens in the order of the text. Then, one after the other:
 
 * a read needs no copy where all that read the value can come before the next write of the node
-* a write needs no copy where the kernel that computes the value, or the loop that carries it, can come after
-  all that read what the node held before. A kernel may be one of those itself, if each of its iterations
-  reads the very element that it stores; so may a loop, if it begins with what it reads
+* a write needs no copy where the kernel that computes the value, the loop that carries it, or the branch that
+  gives it, can come after all that read what the node held before. A kernel may be one of those itself, if
+  each of its iterations reads the very element that it stores; so may a loop, if it begins with what it
+  reads, and a branch, each way of which is placed as a loop's body is
 
 Each of these moves items only as far as it must, and is left out where it would need a cycle.
 
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
@@ -81,8 +83,11 @@ run the regions of an op, or call the host.
 
 _Access = Read | Write | graph.ControlOp
 
-_Maker = Kernel | graph.WhileOp | graph.ScanOp
+_Maker = Kernel | graph.WhileOp | graph.ScanOp | graph.IfOp
 """What can compute a value right where it is written to."""
+
+_Makers = Kernel | Read | graph.ControlOp | graph.HostCallOp
+"""What can make a value."""
 
 
 @dataclass
@@ -91,11 +96,10 @@ class Placement:
 
     items: list[Item] = field(default_factory=list[Item])
     direct_reads: set[Read] = field(default_factory=set[Read])
-    written: dict[Kernel | graph.ControlOp, Write] = field(
-        default_factory=dict["Kernel | graph.ControlOp", Write]
-    )
-    overwritten: dict[Kernel, SSAValue] = field(default_factory=dict[Kernel, SSAValue])
-    """For a kernel that reads the node it writes, the value that it reads."""
+    written: dict[SSAValue, Write] = field(default_factory=dict[SSAValue, Write])
+    """The writes of values that are made where they are written to."""
+    overwritten: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """For what a kernel or a branch makes in the node that it reads, the value that it reads."""
     updating: set[Kernel] = field(default_factory=set[Kernel])
     """The kernels that update a value which is computed in the node, too, before all of them."""
 
@@ -147,7 +151,7 @@ class _Placer:
                     self._by_node.setdefault(name, []).append(op)
             else:
                 self._by_node.setdefault(op.node_name, []).append(op)
-        self._makers: dict[SSAValue, list[Kernel | Read | graph.ControlOp | graph.HostCallOp]] = {}
+        self._makers: dict[SSAValue, list[_Makers]] = {}
         for kernel in plan.kernels:
             self._makers.setdefault(kernel.root.results[0], []).append(kernel)
         for op in (*begins, *reads_and_writes):
@@ -244,9 +248,7 @@ class _Placer:
         if len(makers) != 1:
             return False
         (maker,) = makers
-        if not isinstance(maker, Kernel | graph.WhileOp | graph.ScanOp):
-            return False
-        if not isinstance(maker, Kernel) and not _is_carried(maker, write.value):
+        if not _may_make_in_place(maker, write.value):
             return False
         updates = self._updates_before(maker, taken)
         return any(
@@ -254,16 +256,18 @@ class _Placer:
             for count in range(len(updates), -1, -1)
         )
 
-    def _updates_before(self, maker: _Maker, taken: AbstractSet[SSAValue]) -> list[tuple[Kernel, Kernel]]:
+    def _updates_before(
+        self, maker: _Makers, taken: AbstractSet[SSAValue]
+    ) -> list[tuple[Kernel, _Maker, SSAValue]]:
         """
-        Returns the kernels, from the one that makes a value on, that update what another kernel makes, each
-        with that kernel.
+        Returns the kernels, from the one that makes a value on, that update what something else makes, each
+        with that and what it makes.
         """
-        found: list[tuple[Kernel, Kernel]] = []
+        found: list[tuple[Kernel, _Maker, SSAValue]] = []
         while isinstance(maker, Kernel) and isinstance(maker.root, UPDATING_OPS):
             source = maker.root.source
             before = self._makers.get(source, ())
-            if source in taken or len(before) != 1 or not isinstance(before[0], Kernel):
+            if source in taken or len(before) != 1 or not _may_make_in_place(before[0], source):
                 break
             if not all(
                 access.indices == maker.stored
@@ -271,7 +275,7 @@ class _Placer:
                 if access.kernel is maker
             ):
                 break
-            found.append((maker, before[0]))
+            found.append((maker, before[0], source))
             maker = before[0]
         return found
 
@@ -280,7 +284,7 @@ class _Placer:
         write: Write,
         earlier: Sequence[_Access],
         maker: _Maker,
-        updates: Sequence[tuple[Kernel, Kernel]],
+        updates: Sequence[tuple[Kernel, _Maker, SSAValue]],
     ) -> bool:
         """
         Returns whether what makes a value, and the updates before it, may do so where it is written to; the
@@ -289,15 +293,14 @@ class _Placer:
         first: _Maker = maker
         value = write.value
         if updates:
-            first = updates[-1][1]
-            value = first.root.results[0]
+            _, first, value = updates[-1]
         # The write happens where the value is made, earlier than it stands. All that reads the old contents
         # must run before that, and so must all that reads a value which an update in the chain stores over.
         # `_order` says whether there is such an order.
         number = self._numbers[first]
         pairs: list[tuple[int, int]] = []
-        for kernel, before in updates:
-            readers = self._readers.get(before.root.results[0], ())
+        for kernel, _, source in updates:
+            readers = self._readers.get(source, ())
             pairs.extend(
                 (reader, self._numbers[kernel]) for reader in readers if reader != self._numbers[kernel]
             )
@@ -320,16 +323,18 @@ class _Placer:
                 overwritten = op.result
         if not self._order.add(pairs):
             return False
-        self._result.written[maker] = write
-        self._result.updating.update(kernel for kernel, _ in updates)
-        if overwritten is not None and isinstance(first, Kernel):
-            self._result.overwritten[first] = overwritten
+        self._result.written[write.value] = write
+        self._result.updating.update(kernel for kernel, *_ in updates)
+        if overwritten is not None:
+            self._result.overwritten[value] = overwritten
         return True
 
     def _reads_where_it_stores(self, maker: _Maker, value: SSAValue, read: Read) -> bool:
         """Returns whether what makes `value` may do so over what it reads by `read`."""
         if isinstance(maker, Kernel):
             return self._is_elementwise(maker, read)
+        if isinstance(maker, graph.IfOp):
+            return read.result is not maker.condition
         begins_with = maker.initial[maker.results.index(value)]
         captured = (other for body in self._plan.bodies[maker] for other in body.captured)
         is_read_once = sum(operand is read.result for operand in maker.operands) == 1
@@ -359,8 +364,11 @@ def _keeps_order(item: Item) -> bool:
     )
 
 
-def _is_carried(loop: graph.WhileOp | graph.ScanOp, value: SSAValue) -> bool:
-    return any(result is value for result in loop.results[: len(loop.initial)])
+def _may_make_in_place(maker: _Makers, value: SSAValue) -> TypeGuard[_Maker]:
+    """Returns whether there are ways to compute `value` right where it is written to."""
+    if isinstance(maker, graph.WhileOp | graph.ScanOp):
+        return any(result is value for result in maker.results[: len(maker.initial)])
+    return isinstance(maker, Kernel | graph.IfOp)
 
 
 def _are_equal(first: Indices, second: Indices) -> bool:

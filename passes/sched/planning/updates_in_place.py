@@ -21,11 +21,12 @@ def updated_in_place(
     Returns the sources that may be computed right in the buffer of the result of an updating op, each with
     that result, in the order of the program.
 
-    Such a source is computed by a kernel, is in none of the buffers that are `kept`, and nothing reads it
-    after the op; the op's kernel itself reads no element of it but the one that an iteration stores. In the
-    memory of a node, or of what a loop carries, it is where the placement found room for it.
+    Such a source is computed by a kernel, a loop or a branch, is in none of the buffers that are `kept`, and
+    nothing reads it after the op; the op's kernel itself reads no element of it but the one that an iteration
+    stores. In the memory of a node, or of what a loop carries, it is where the placement found room for it.
     """
     made = {kernel.root.results[0] for kernel in plan.kernels}
+    made.update(result for op in plan.bodies for result in op.results)
     last_reader: dict[SSAValue, Item] = {}
     items = placement.items
     positions = {item: position for position, item in enumerate(items)}
@@ -58,7 +59,7 @@ def updated_in_place(
 
 def kept_by_nodes(placement: Placement) -> set[SSAValue]:
     """Returns the values that kernels compute in the memory of nodes."""
-    return {write.value for write in placement.written.values()}
+    return set(placement.written)
 
 
 def _read_besides(plan: Plan, item: Item) -> Sequence[SSAValue]:
