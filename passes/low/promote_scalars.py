@@ -11,9 +11,10 @@ Carries in a register what every iteration of a loop reads and writes at one pla
 A value that goes through memory reaches the next iteration some cycles later, and recurrences do little else
 than wait. Inner loops come first: what they load and store around themselves may be carried by the outer one.
 
-A loop is left alone for a buffer that it reads or writes at other places too, or in a region of its own. As
-the element is touched where a loop never runs, a loop whose bounds vary has to stand in a kernel of one
-work-item, with a place that is always in the buffer.
+An `scf.while` carries what its body reads and writes likewise. A loop is left alone for a buffer that it
+reads or writes at other places too, or in a region of its own. As the element is touched where a loop never
+runs, a loop whose bounds vary, or that has none, has to stand in a kernel of one work-item, with a place that
+is always in the buffer.
 
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
@@ -34,6 +35,8 @@ from ...dialects.low.constant_integer import constant_integer
 
 Accesses = list[memref.LoadOp | memref.StoreOp]
 
+_Loop = scf.ForOp | scf.WhileOp
+
 
 @dataclass(frozen=True)
 class PromoteScalarsPass(ModulePass):
@@ -47,7 +50,7 @@ class PromoteScalarsPass(ModulePass):
                 continue
             is_alone = _runs_once(kernel)
             for loop in list(kernel.walk(region_first=True)):
-                if isinstance(loop, scf.ForOp):
+                if isinstance(loop, _Loop):
                     _promote_in(loop, is_alone)
 
 
@@ -56,7 +59,7 @@ def _runs_once(kernel: low.KernelOp) -> bool:
     return all(extent == 1 for extent in (*kernel.grid.data, *kernel.block_dims.data))
 
 
-def _promote_in(loop: scf.ForOp, is_alone: bool) -> None:
+def _promote_in(loop: _Loop, is_alone: bool) -> None:
     found = _carried_elements(loop)
     if found and not _runs(loop):
         found = [accesses for accesses in found if is_alone and _is_always_inside(accesses[0])]
@@ -64,9 +67,13 @@ def _promote_in(loop: scf.ForOp, is_alone: bool) -> None:
         _carry(loop, found)
 
 
-def _carried_elements(loop: scf.ForOp) -> list[Accesses]:
+def _body(loop: _Loop) -> Block:
+    return loop.body.block if isinstance(loop, scf.ForOp) else loop.after_region.block
+
+
+def _carried_elements(loop: _Loop) -> list[Accesses]:
     """Returns the accesses of each element that iterations hand on, if nothing else touches its buffer."""
-    block = loop.body.block
+    block = _body(loop)
     places: dict[SSAValue, Accesses] = {}
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
@@ -75,7 +82,7 @@ def _carried_elements(loop: scf.ForOp) -> list[Accesses]:
     if not found:
         return []
     elsewhere: set[SSAValue] = set()
-    for op in loop.body.walk():
+    for op in loop.walk():
         if op.parent is block and isinstance(op, memref.LoadOp | memref.StoreOp):
             continue
         if isinstance(op, low.BarrierOp):
@@ -85,7 +92,7 @@ def _carried_elements(loop: scf.ForOp) -> list[Accesses]:
     return [accesses for accesses in found if accesses[0].memref not in elsewhere]
 
 
-def _is_handed_on(accesses: Accesses, loop: scf.ForOp) -> bool:
+def _is_handed_on(accesses: Accesses, loop: _Loop) -> bool:
     """Returns whether a loop loads and stores, and at one place, which no iteration computes."""
     first, *others = accesses
     (at, *more) = first.indices
@@ -98,13 +105,15 @@ def _is_handed_on(accesses: Accesses, loop: scf.ForOp) -> bool:
     )
 
 
-def _is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
+def _is_inside(value: SSAValue, loop: _Loop) -> bool:
     owner = value.owner
-    return (owner.parent if isinstance(owner, Operation) else owner) is loop.body.block
+    return (owner.parent if isinstance(owner, Operation) else owner) is _body(loop)
 
 
-def _runs(loop: scf.ForOp) -> bool:
+def _runs(loop: _Loop) -> bool:
     """Returns whether a loop runs at least once, whatever its arguments are."""
+    if isinstance(loop, scf.WhileOp):
+        return False
     begin, end = constant_integer(loop.lb), constant_integer(loop.ub)
     return begin is not None and end is not None and begin < end
 
@@ -116,35 +125,39 @@ def _is_always_inside(access: memref.LoadOp | memref.StoreOp) -> bool:
     return at is not None and 0 <= at < type.get_shape()[0]
 
 
-def _carry(loop: scf.ForOp, found: Sequence[Accesses]) -> None:
+def _carry(loop: _Loop, found: Sequence[Accesses]) -> None:
     """Replaces a loop by one that carries the elements, loaded before it and stored after it."""
     around = loop.parent
-    assert around is not None, "scf.for: stands in no block"
-    block = loop.body.detach_block(0)
-    last = block.last_op
-    assert isinstance(last, scf.YieldOp), "scf.for: body ends in no scf.yield"
+    assert around is not None, f"{loop.name}: stands in no block"
+    body = _body(loop)
+    last = body.last_op
+    assert isinstance(last, scf.YieldOp), f"{loop.name}: body ends in no scf.yield"
     starts: list[SSAValue] = []
     for accesses in found:
         starts.append(_load_before(loop, around, accesses))
-        value = block.insert_arg(starts[-1].type, len(block.args))
-        value.name_hint, value.location = starts[-1].name_hint, accesses[0].location
+        value = _argument_for(starts[-1], body)
         # At once: what is stored here may be the load of another element, which is replaced next.
         handed_on = _forward(accesses, value)
         last.operands = (*last.operands, handed_on)
-    initial = (*loop.iter_args, *starts)
-    new = scf.ForOp.create(
-        operands=(loop.lb, loop.ub, loop.step, *initial),
-        result_types=[value.type for value in initial],
-        regions=[Region(block)],
+    if isinstance(loop, scf.WhileOp):
+        # The condition hands them on to the body.
+        before = loop.before_region.block
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp), f"{loop.name}: ends in no scf.condition"
+        condition.operands = (*condition.operands, *[_argument_for(start, before) for start in starts])
+    new = type(loop).create(
+        operands=(*loop.operands, *starts),
+        result_types=(*loop.result_types, *[start.type for start in starts]),
+        regions=[Region(region.detach_block(0)) for region in loop.regions],
         properties=loop.properties,
         attributes=loop.attributes,
     )
     new.location = loop.location
     around.insert_op_before(new, loop)
     kept = len(loop.results)
-    for before, after in zip(loop.results, new.results[:kept], strict=True):
-        after.name_hint = before.name_hint
-        before.replace_all_uses_with(after)
+    for old, after in zip(loop.results, new.results[:kept], strict=True):
+        after.name_hint = old.name_hint
+        old.replace_all_uses_with(after)
     for (access, *_), result, start in zip(found, new.results[kept:], starts, strict=True):
         result.name_hint = start.name_hint
         store = memref.StoreOp.create(operands=(result, access.memref, *access.indices))
@@ -154,7 +167,15 @@ def _carry(loop: scf.ForOp, found: Sequence[Accesses]) -> None:
     _erase(loop)
 
 
-def _load_before(loop: scf.ForOp, around: Block, accesses: Accesses) -> SSAValue:
+def _argument_for(start: SSAValue, block: Block) -> SSAValue:
+    """Adds what a block takes for an element that `start` is to begin with."""
+    value = block.insert_arg(start.type, len(block.args))
+    value.name_hint = start.name_hint
+    value.location = start.owner.location if isinstance(start.owner, Operation) else value.location
+    return value
+
+
+def _load_before(loop: _Loop, around: Block, accesses: Accesses) -> SSAValue:
     """Returns what an element holds when the loop begins."""
     load = next(access for access in accesses if isinstance(access, memref.LoadOp))
     start = memref.LoadOp.create(

@@ -162,3 +162,32 @@ low.kernel @meets_others(%a: memref<2xf32>) grid [1, 1, 1] block [2, 1, 1] {
     low.barrier
   }
 }
+
+// The condition hands on to the body what the body hands on to the condition.
+// CHECK-LABEL: low.kernel @counts_down
+// CHECK:         %x = memref.load %n[%c0] : memref<1xi64>
+// CHECK-NEXT:    %q, %x_1 = scf.while (%more = %p, %x_2 = %x) : (i1, i64) -> (i1, i64) {
+// CHECK-NEXT:      scf.condition(%more) %more, %x_2 : i1, i64
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    ^bb0(%goes: i1, %x_3: i64):
+// CHECK-NEXT:      %y = arith.addi %x_3, %cm1 : i64
+// CHECK-NEXT:      %again = arith.cmpi sgt, %y, %zero : i64
+// CHECK-NEXT:      scf.yield %again, %y : i1, i64
+// CHECK-NEXT:    }
+// CHECK-NEXT:    memref.store %x_1, %n[%c0] : memref<1xi64>
+low.kernel @counts_down(%n: memref<1xi64>) grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i64
+  %cm1 = arith.constant -1 : i64
+  %p = arith.constant true
+  %q = scf.while (%more = %p) : (i1) -> i1 {
+    scf.condition(%more) %more : i1
+  } do {
+  ^bb0(%goes: i1):
+    %x = memref.load %n[%c0] : memref<1xi64>
+    %y = arith.addi %x, %cm1 : i64
+    memref.store %y, %n[%c0] : memref<1xi64>
+    %again = arith.cmpi sgt, %y, %zero : i64
+    scf.yield %again : i1
+  }
+}
