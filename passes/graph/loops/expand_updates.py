@@ -64,14 +64,13 @@ def _is_better_in_place(op: graph.DynamicUpdateOp, starts: list[int]) -> bool:
 def _blocks_of_a_loop(op: Operation) -> list[Block]:
     """Returns the blocks around an op up to the body of the first loop, nothing outside of loops."""
     found: list[Block] = []
-    around: Operation | None = op
-    while around is not None and around.parent is not None:
-        found.append(around.parent)
-        around = around.parent_op()
+    block = op.parent
+    while block is not None:
+        found.append(block)
+        around = block.parent_op()
         if isinstance(around, graph.ScanOp | graph.WhileOp):
             return found
-        if not isinstance(around, graph.IfOp):
-            return []
+        block = around.parent if isinstance(around, graph.IfOp) else None
     return []
 
 
