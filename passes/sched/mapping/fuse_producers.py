@@ -39,18 +39,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
 from ....dialects.memory_modes import ModeKind
-from ....dialects.modules.hazards import item_blocks, items_in
+from ....dialects.modules.hazards import item_blocks
 from ....dialects.modules.kernel_access import KernelAccess, access_of
 from ....dialects.sched import OriginAttr
 from ...machine.kernel_memory import BLOCKS_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, N_THREADS, check_positive
 from ...rewriting.kernel_names import KernelNames
-from .handovers import Handover, handovers, kernel_name, obstacle_of, takes_steps
+from .handovers import Handover, Handovers, kernel_name, obstacle_of, takes_steps
 from .kernel_stages import Obstacle, StagePlan, StageSource, plan_stages, write_stages
 
 _Key = tuple[sched.KernelOp | int, ...]
@@ -96,18 +96,15 @@ class _Fuser:
         """What was found and made of kernels, for other launches of the same."""
         self.obstacles: dict[sched.LaunchOp, Obstacle] = {}
         """What kept the launches of a block apart from what reads their result."""
-        self.order: dict[Operation, int] = {}
-        """The place of each launch among those of the block; of one that is fused, that of its consumer."""
         self.names = KernelNames(module)
         self.base_names: dict[sched.KernelOp, str] = {}
         """What a fused kernel is named after: the kernel of the last launch that it takes the place of."""
 
     def fuse_block(self, block: Block) -> None:
-        launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
-        self.order = {launch: number for number, launch in enumerate(launches)}
+        handovers = Handovers(block, self.kernels, self.accesses)
         # The last first: what it reads may be blocks of what another one computes as a whole.
-        for consumer in reversed(launches):
-            while consumer.parent is not None and (fused := self._fuse_into(consumer)) is not None:
+        for consumer in reversed(handovers.launches):
+            while consumer.parent is not None and (fused := self._fuse_into(consumer, handovers)) is not None:
                 consumer = fused
         for launch, obstacle in self.obstacles.items():
             if launch.parent is not None:
@@ -120,11 +117,11 @@ class _Fuser:
                 kernel.detach()
                 kernel.erase()
 
-    def _fuse_into(self, consumer: sched.LaunchOp) -> sched.LaunchOp | None:
+    def _fuse_into(self, consumer: sched.LaunchOp, handovers: Handovers) -> sched.LaunchOp | None:
         """Fuses a launch with those that fill a buffer for it; returns the launch of all, if it can."""
         if kernel_name(consumer) not in self.kernels:
             return None
-        for handover in handovers(consumer, self.kernels, self.accesses, self.order):
+        for handover in handovers.to(consumer):
             obstacle = obstacle_of(handover)
             if obstacle is None:
                 key = _key(handover)
@@ -132,9 +129,12 @@ class _Fuser:
                 if plan is None:
                     plan = self.plans[key] = self._plan(handover)
                 if isinstance(plan, StagePlan):
-                    return self._launch_fused(handover, plan, key)
+                    new = self._launch_fused(handover, plan, key)
+                    handovers.replace(handover.launches, new)
+                    _erase(handover)
+                    return new
                 obstacle = plan
-            self.obstacles[handover.producers[0]] = obstacle
+            self.obstacles[handover.first_producer] = obstacle
         return None
 
     def _plan(self, handover: Handover) -> StagePlan | Obstacle:
@@ -149,7 +149,7 @@ class _Fuser:
         return plan
 
     def _launch_fused(self, handover: Handover, plan: StagePlan, key: _Key) -> sched.LaunchOp:
-        """Replaces launches by one of a kernel that does what theirs do."""
+        """Puts a launch of a kernel that does what launches do in front of the last of them."""
         launches, buffer = handover.launches, handover.buffer
         arguments: dict[tuple[SSAValue, Attribute], int] = {}
         operands: list[SSAValue] = []
@@ -189,14 +189,6 @@ class _Fuser:
         block = consumer.parent
         assert block is not None, "a launch that stands nowhere"
         block.insert_op_before(new, consumer)
-        self.order[new] = self.order[consumer]
-        for launch in launches:
-            launch.detach()
-            launch.erase()
-        owner = buffer.owner
-        assert isinstance(owner, sched.BufferOp), "a buffer of no program"
-        owner.detach()
-        owner.erase()
         return new
 
     def _write(
@@ -225,6 +217,15 @@ def _key(handover: Handover) -> _Key:
         for operand in launch.arguments
     )
     return (*handover.kernels_of(), *arguments)
+
+
+def _erase(handover: Handover) -> None:
+    """Erases launches, and the buffer between them."""
+    owner = handover.buffer.owner
+    assert isinstance(owner, sched.BufferOp), "a buffer of no program"
+    for op in (*handover.launches, owner):
+        op.detach()
+        op.erase()
 
 
 def _note_obstacle(launch: sched.LaunchOp, obstacle: Obstacle) -> None:

@@ -7,8 +7,9 @@ are fused if they can be stages of one kernel (`kernel_stages.py` has the rules 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from xdsl.dialects import memref
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import sched
-from ....dialects.modules.hazards import accessed_buffers, base_of, items_between
+from ....dialects.modules.hazards import accessed_buffers, base_of, items_between, items_in
 from ....dialects.modules.kernel_access import KernelAccess
 from ....dialects.sched import Role
 from ...indices.analysis import IndexAnalysis
@@ -40,59 +41,126 @@ def erase_unlaunched(module: ModuleOp, kernels: Iterable[sched.KernelOp]) -> Non
             kernel.erase()
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
+@dataclass(eq=False)
+class Temporary:
     """
-    A temporary that launches of a block, the producers, store for another one, the consumer; `kernels` and
-    `accesses` are those of the program by name, `order` is as `handovers` takes it.
+    A temporary, and the launches of a block that use it, in their order. `kernels` and `accesses` are those
+    of the program by name. What is found of it holds as long as the same launches use it.
     """
 
     buffer: SSAValue
-    producers: tuple[sched.LaunchOp, ...]
-    consumer: sched.LaunchOp
+    block: Block
+    launches: tuple[sched.LaunchOp, ...]
     kernels: Mapping[str, sched.KernelOp]
     accesses: Mapping[str, KernelAccess]
+
+    @cached_property
+    def other_users(self) -> str | None:
+        """What the rule of that name says."""
+        for use in self.buffer.uses:
+            if not isinstance(use.operation, sched.LaunchOp) or use.operation.parent is not self.block:
+                return "something else than the kernels beside it uses the buffer"
+        return None
+
+    @cached_property
+    def unknown_kernel(self) -> str | None:
+        """What the rule of that name says where the launches alone use the buffer."""
+        if any(kernel_name(launch) not in self.kernels for launch in self.launches):
+            return "one of the kernels is written by hand"
+        if self.buffer.uses.get_length() != len(self.launches):
+            return "a kernel takes the buffer twice"
+        return None
+
+    @cached_property
+    def unfit(self) -> list[tuple[sched.LaunchOp, str]]:
+        """The first two launches that do not just store the buffer, and what that keeps apart."""
+        found: list[tuple[sched.LaunchOp, str]] = []
+        for launch in self.launches:
+            reads, writes = accessed_buffers(launch, self.accesses)
+            if self.buffer in reads:
+                found.append((launch, "several kernels read it"))
+            elif writes != [self.buffer]:
+                found.append((launch, "a kernel that stores it stores something else too"))
+            if len(found) == 2:
+                break
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """
+    A temporary that launches of a block, the producers, store for another one, the consumer; `order` has a
+    number for each launch, greater than those of the launches before it.
+    """
+
+    temporary: Temporary
+    consumer: sched.LaunchOp
     order: Mapping[Operation, int]
+
+    @property
+    def buffer(self) -> SSAValue:
+        return self.temporary.buffer
+
+    @property
+    def first_producer(self) -> sched.LaunchOp:
+        return next(launch for launch in self.temporary.launches if launch is not self.consumer)
+
+    @property
+    def producers(self) -> tuple[sched.LaunchOp, ...]:
+        return tuple(launch for launch in self.temporary.launches if launch is not self.consumer)
 
     @property
     def launches(self) -> tuple[sched.LaunchOp, ...]:
         return (*self.producers, self.consumer)
 
-    @property
-    def block(self) -> Block:
-        block = self.consumer.parent
-        assert block is not None, "a launch that stands nowhere"
-        return block
-
     def kernels_of(self) -> list[sched.KernelOp]:
         """Returns the kernels of the launches."""
-        return [self.kernels[kernel_name(launch)] for launch in self.launches]
+        return [self.temporary.kernels[kernel_name(launch)] for launch in self.launches]
 
 
-def handovers(
-    consumer: sched.LaunchOp,
-    kernels: Mapping[str, sched.KernelOp],
-    accesses: Mapping[str, KernelAccess],
-    order: Mapping[Operation, int],
-) -> Iterator[Handover]:
+class Handovers:
     """
-    Yields what other launches of its block store for a launch, in the order of its arguments. `order` has a
-    number for each launch of the block, greater than those of the launches before it.
+    What launches of a block hand to one another.
+
+    A temporary is looked at once, not for each launch that reads it: each time all of its users are.
     """
-    block = consumer.parent
-    assert block is not None, "a launch that stands nowhere"
-    reads, _ = accessed_buffers(consumer, accesses)
-    for buffer in dict.fromkeys(reads):
-        owner = buffer.owner
-        if not isinstance(owner, sched.BufferOp) or owner.role.data is not Role.TEMPORARY:
-            continue
+
+    def __init__(
+        self, block: Block, kernels: Mapping[str, sched.KernelOp], accesses: Mapping[str, KernelAccess]
+    ):
+        self.launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
+        self._block, self._kernels, self._accesses = block, kernels, accesses
+        self._order: dict[Operation, int] = {launch: number for number, launch in enumerate(self.launches)}
+        """The place of each launch among those of the block; of one that is fused, that of its consumer."""
+        self._temporaries: dict[SSAValue, Temporary] = {}
+        """Those that were looked at, as long as the same launches use them."""
+
+    def to(self, consumer: sched.LaunchOp) -> Iterator[Handover]:
+        """Yields what other launches store for one, in the order of its arguments."""
+        reads, _ = accessed_buffers(consumer, self._accesses)
+        for buffer in dict.fromkeys(reads):
+            owner = buffer.owner
+            if not isinstance(owner, sched.BufferOp) or owner.role.data is not Role.TEMPORARY:
+                continue
+            temporary = self._temporaries.get(buffer)
+            if temporary is None:
+                temporary = self._temporaries[buffer] = self._temporary(buffer)
+            if len(temporary.launches) > 1:
+                yield Handover(temporary, consumer, self._order)
+
+    def replace(self, launches: Sequence[sched.LaunchOp], new: sched.LaunchOp) -> None:
+        """Has one launch stand for several that are about to go, the last of which it takes the place of."""
+        self._order[new] = self._order[launches[-1]]
+        # The new one takes what these do.
+        for launch in launches:
+            for buffer in launch.arguments:
+                self._temporaries.pop(buffer, None)
+
+    def _temporary(self, buffer: SSAValue) -> Temporary:
         users = dict.fromkeys(use.operation for use in buffer.uses)
-        launches = [op for op in users if isinstance(op, sched.LaunchOp) and op.parent is block]
-        producers = [launch for launch in launches if launch is not consumer]
-        if len(producers) > 1:
-            producers.sort(key=order.__getitem__)
-        if producers:
-            yield Handover(buffer, tuple(producers), consumer, kernels, accesses, order)
+        launches = [op for op in users if isinstance(op, sched.LaunchOp) and op.parent is self._block]
+        launches.sort(key=self._order.__getitem__)
+        return Temporary(buffer, self._block, tuple(launches), self._kernels, self._accesses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +172,7 @@ class HandoverRule:
 
 
 def _other_users(it: Handover) -> str | None:
-    for use in it.buffer.uses:
-        if not isinstance(use.operation, sched.LaunchOp) or use.operation.parent is not it.block:
-            return "something else than the kernels beside it uses the buffer"
-    return None
+    return it.temporary.other_users
 
 
 def _many_accesses(it: Handover) -> str | None:
@@ -125,11 +190,7 @@ def _order(it: Handover) -> str | None:
 
 
 def _unknown_kernel(it: Handover) -> str | None:
-    if any(kernel_name(launch) not in it.kernels for launch in it.launches):
-        return "one of the kernels is written by hand"
-    if any(list(launch.arguments).count(it.buffer) != 1 for launch in it.launches):
-        return "a kernel takes the buffer twice"
-    return None
+    return it.temporary.unknown_kernel
 
 
 def _waiting(it: Handover) -> str | None:
@@ -139,26 +200,22 @@ def _waiting(it: Handover) -> str | None:
 
 
 def _several_consumers(it: Handover) -> str | None:
-    for launch in it.producers:
-        reads, writes = accessed_buffers(launch, it.accesses)
-        if it.buffer in reads:
-            return "several kernels read it"
-        if writes != [it.buffer]:
-            return "a kernel that stores it stores something else too"
-    return None
+    # Two are enough: one of them may be the consumer itself.
+    return next((why for launch, why in it.temporary.unfit if launch is not it.consumer), None)
 
 
 def _hazard(it: Handover) -> str | None:
-    inputs = [it.buffer]
-    for launch in it.producers:
-        inputs.extend(accessed_buffers(launch, it.accesses)[0])
-    for item in chain(items_between(it.producers[0], it.consumer), (it.consumer,)):
-        if item in it.producers:
+    accesses, producers = it.temporary.accesses, it.producers
+    inputs = {memory_of(it.buffer)}
+    for launch in producers:
+        inputs.update(map(memory_of, accessed_buffers(launch, accesses)[0]))
+    for item in chain(items_between(producers[0], it.consumer), (it.consumer,)):
+        if item in producers:
             continue
         if isinstance(item, sched.SyncOp):
             return "the program waits between them"
-        _, writes = accessed_buffers(item, it.accesses)
-        if any(may_overlap(written, read) for written in writes for read in inputs):
+        _, writes = accessed_buffers(item, accesses)
+        if not inputs.isdisjoint(map(memory_of, writes)):
             return "what it is computed from changes before it is read"
     return None
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
@@ -352,7 +352,7 @@ def _candidate_of(kernel: sched.KernelOp) -> _Candidate | None:
 
 
 def _rank(buffer: SSAValue) -> int:
-    return len(buffer.type.get_shape()) if isa(buffer.type, MemRefType[Attribute]) else 0
+    return buffer.type.get_num_dims() if isinstance(buffer.type, ShapedType) else 0
 
 
 def _arguments_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, StringAttr
@@ -140,8 +141,9 @@ def producer_of(
     buffer = launch.arguments[number]
     if not isinstance(buffer.owner, sched.BufferOp) or buffer.owner.role.data is not Role.TEMPORARY:
         return None
-    # One producer and one consumer: with another reader the producer would have to stay as well.
-    users = [use.operation for use in buffer.uses]
+    # One producer and one consumer: with another reader the producer would have to stay as well. Some buffers
+    # are read by most launches: a third use is enough to know.
+    users = [use.operation for use in islice(buffer.uses, 3)]
     if len(users) != 2 or launch not in users:
         return None
     (found,) = [user for user in users if user is not launch]

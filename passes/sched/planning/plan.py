@@ -360,12 +360,12 @@ class _Planner:
                 self._record(operand, Access(kernel, indices, loops))
 
     def _record(self, operand: SSAValue, access: Access) -> None:
-        known = self.accesses.setdefault(operand, [])
-        for other in known:
-            if other.kernel is access.kernel and other.indices == access.indices:
-                return
-        known.append(access)
-        access.kernel.reads.setdefault(operand, []).append(access)
+        # Those of the kernel alone are looked at: some values are read by most kernels.
+        own = access.kernel.reads.setdefault(operand, [])
+        if any(other.indices == access.indices for other in own):
+            return
+        own.append(access)
+        self.accesses.setdefault(operand, []).append(access)
 
 
 def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:

@@ -10,10 +10,12 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context, sched
+from tenon.dialects.modules.hazards import Item, accessed_buffers
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
+from tenon.passes.sched.mapping import handovers
 from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from tenon.passes.sched.mapping.fuse_producers import FuseProducersPass
 from tenon.passes.sched.mapping.handovers import MOST_ACCESSES
@@ -345,6 +347,77 @@ def test_a_kernel_that_is_fused_again_stays_what_other_launches_run():
     inputs = arrays((8, 6, 10), (4, 2, 10, 5))
     for one, other in zip(all_results(module, *inputs), all_results(TWO_LAYERS, *inputs), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+SHARED = """
+sched.kernel @rows(%x: memref<8x6x6xf32>, %t: memref<8x6x6xf32>) {
+  sched.axis %b = 8 {
+    sched.axis %r = 6 {
+      sched.axis %c = 6 {
+        %v = memref.load %x[%b, %r, %c] : memref<8x6x6xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %t[%b, %r, %c] : memref<8x6x6xf32>
+      }
+    }
+  }
+}
+sched.kernel @product(%y: memref<8x6x6xf32>, %t: memref<8x6x6xf32>, %z: memref<8x6x6xf32>) {
+  sched.axis %b = 8 {
+    sched.axis %i = 6 {
+      sched.axis %j = 6 {
+        %s = sched.reduce fma %k = 6 : f32 {
+          %l = memref.load %t[%b, %i, %k] : memref<8x6x6xf32>
+          %r = memref.load %y[%b, %k, %j] : memref<8x6x6xf32>
+          sched.yield %l, %r : f32
+        }
+        memref.store %s, %z[%b, %i, %j] : memref<8x6x6xf32>
+      }
+    }
+  }
+}
+sched.program @f(%x: memref<8x6x6xf32>) : (tensor<8x6x6xf32>) -> tensor<8x6x6xf32> {
+  %y = sched.buffer global temporary : memref<8x6x6xf32>
+  %t = sched.buffer global temporary : memref<8x6x6xf32>
+  %z = sched.buffer global result : memref<8x6x6xf32>
+  %0 = sched.launch @rows(%x, %y) after() : memref<8x6x6xf32>, memref<8x6x6xf32>
+  %1 = sched.launch @rows(%y, %t) after() : memref<8x6x6xf32>, memref<8x6x6xf32>
+  %2 = sched.launch @product(%y, %t, %z) after()
+    : memref<8x6x6xf32>, memref<8x6x6xf32>, memref<8x6x6xf32>
+  sched.return %z after() : memref<8x6x6xf32>
+}
+"""
+
+
+def test_a_buffer_has_one_reader_once_the_others_are_fused_with_it():
+    module = fused(SHARED)
+    assert kernels(module) == ["product_fused_1"]
+    assert sum(isinstance(op, sched.LaunchOp) for op in module.walk()) == 1
+    inputs = arrays((8, 6, 6))
+    np.testing.assert_array_equal(results(module, *inputs), results(SHARED, *inputs))
+
+
+def test_a_buffer_that_many_launches_read_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+    looked_at: list[object] = []
+
+    def accessed(item: Item, accesses: Any) -> Any:
+        looked_at.append(item)
+        return accessed_buffers(item, accesses)
+
+    readers = 30
+    buffers = "".join(
+        f"  %u{n} = sched.buffer global temporary : memref<8x6x10xf32>\n" for n in range(readers)
+    )
+    launches = "".join(
+        f"  %r{n} = sched.launch @rows(%t, %u{n}) after() : memref<8x6x10xf32>, memref<8x6x10xf32>\n"
+        for n in range(readers)
+    )
+    monkeypatch.setattr(handovers, "accessed_buffers", accessed)
+    assert kernels(fused(PROGRAM.replace("  sched.return", f"{buffers}{launches}  sched.return"))) == [
+        "rows",
+        "product",
+    ]
+    # Once as what may read a buffer, and the first few as those that use it.
+    assert len(looked_at) <= readers + 5
 
 
 def test_equal_layers_of_attention_are_fused_each_as_it_is():
