@@ -435,6 +435,8 @@ BY_DESIGN: Mapping[str, str] = {
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
     "arg_reduce.LEAST_IN_PART": "a part is read in 1 us where all elements take 20 us or more",
     "arg_reduce.MOST_PARTS": "as many extrema are looked at one by one, in 1 us",
+    "arg_reduce._LAST_I32": "the greatest index of 32 bits",
+    "arg_reduce._LAST_I64": "the greatest index of 64 bits",
     "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
     "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",

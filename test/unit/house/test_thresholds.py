@@ -11,7 +11,7 @@ from tenon.test.unit.library import ROOT
 from benchmarks.thresholds import BY_DESIGN, THRESHOLDS, changed, compare, main
 
 ROOMS = ("passes/machine", "passes/graph", "passes/sched/mapping", "passes/sched/planning")
-RULES = ("passes/graph/rules", "passes/graph/decompositions")
+RULES = ("passes/graph/rules",)
 """No rule schedules anything: there are tuples of patterns, and limits of types."""
 APART = "passes/sched/mapping/gpu"
 """No number of these was measured: there was no GPU to do it on."""
