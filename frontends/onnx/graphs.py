@@ -32,6 +32,9 @@ from .values import (
 _MOST_FOLDED = 1 << 14
 """The elements up to which known arrays are computed with; weights are left to programs."""
 
+_SPECIAL = frozenset(["n_outputs", "opset", "context", "lift"])
+"""The parameters of rules that no attribute goes to."""
+
 _RULE_ERRORS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, MemoryError)
 """What functions of `tenon.numpy` raise for arguments that do not go together."""
 
@@ -311,7 +314,7 @@ def _checked(rule: Rule, inputs: Sequence[Value], values: dict[str, Any], who: s
     unknown = sorted(values.keys() - rule.attributes)
     if unknown:
         raise TenonError(f"{who}: attribute '{unknown[0]}' is not supported")
-    missing = sorted(rule.required - values.keys() - {"n_outputs", "opset", "context"})
+    missing = sorted(rule.required - values.keys() - _SPECIAL)
     if missing:
         raise TenonError(f"{who}: attribute '{missing[0]}' is missing")
     return values
@@ -342,6 +345,8 @@ def _called(
             if isinstance(array, Stored) and name not in rule.narrow:
                 raise TenonError(f"{context.who}: input '{name}' is {array.dtype}: no arithmetic")
             given.append(array)
+    if "lift" in rule.attributes:
+        named = {**named, "lift": lift}
     return rule.function(*given, **named)
 
 

@@ -61,7 +61,7 @@ def onnx_op(
 
     Parameters that are given by name take the attributes, as Python has them: numbers, text, lists, numpy
     arrays and graphs. `n_outputs`, `opset` and `context` are told how many results are wanted, the version of
-    the domain, and the `Context` of the node.
+    the domain, and the `Context` of the node; `lift` makes traced arrays of known ones.
 
     The function returns a traced or numpy array, or a tuple of results, None for one that is left out.
     """

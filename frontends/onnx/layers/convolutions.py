@@ -123,11 +123,15 @@ def conv_transpose(
     if wanted is None:
         widths = padding_of(auto_pad, pads, x.shape[2:], windows, steps)
     else:
-        totals = [all_of - extent for all_of, extent in zip(whole, wanted, strict=True)]
-        halves = [(total // 2, total - total // 2) for total in totals]
-        widths = halves if auto_pad != "SAME_LOWER" else [(high, low) for low, high in halves]
-        if output_shape is not None and auto_pad != "SAME_UPPER":
-            widths = [(high, low) for low, high in halves]
+        widths: list[tuple[int, int]] = []
+        for all_of, extent in zip(whole, wanted, strict=True):
+            total = all_of - extent
+            # What a given shape has beyond all that there is lies behind it, as onnxruntime has it.
+            beyond = min(total, 0) if output_shape is not None else 0
+            cut = total - beyond
+            less, rest = cut // 2, cut - cut // 2
+            low, high = (less, rest) if auto_pad == "SAME_UPPER" else (rest, less)
+            widths.append((low, high + beyond))
     # What is cut off less than nothing is added as zeros behind.
     extra = [max(-high, 0) for _, high in widths]
     front = [max(-low, 0) for low, _ in widths]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ....errors import TenonError
 from ... import nn
 from ... import numpy as tnp
 from ...arrays.array import Array
@@ -37,6 +38,10 @@ class _Windows:
         self.sizes = tuple(kernel_shape)
         self.steps = tuple(strides or (1,) * count)
         self.apart = tuple(dilations or (1,) * count)
+        given = {"kernel_shape": self.sizes, "strides": self.steps, "dilations": self.apart}
+        for name, numbers in given.items():
+            if min(numbers, default=1) < 1:
+                raise TenonError(f"{name} is {list(numbers)}, expected positive numbers")
         self.whole = tuple((k - 1) * d + 1 for k, d in zip(self.sizes, self.apart, strict=True))
         self.extents = tuple(x.shape[2:])
         self.widths = padding_of(auto_pad, pads, self.extents, self.whole, self.steps)

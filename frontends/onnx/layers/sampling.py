@@ -109,7 +109,8 @@ def grid_sample(
         place = place if align else tnp.subtract(place, 0.5)
         if _MODES[mode] == "nearest":
             place = tnp.round(place)
-        places.append(images.moved(place, axis))
+        # Of a cubic only what it reads is moved, as in onnxruntime and torch: it goes on beyond the border.
+        places.append(place if _MODES[mode] == "cubic" else images.moved(place, axis))
     if _MODES[mode] == "nearest":
         found = images.at([tnp.round(place) for place in places])
     else:

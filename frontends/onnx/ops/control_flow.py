@@ -80,7 +80,7 @@ def loop(
         return tuple(rounds.open_ended())
     except _DIFFERENT as error:
         why = " ".join(str(error).split())
-        raise context.needs(f"how often it runs ({why})", [trip_count, condition, *state]) from None
+        raise context.needs(f"how often it runs ({why})", rounds.deciding) from None
 
 
 class _Loop:
@@ -102,6 +102,15 @@ class _Loop:
     def is_bounded(self) -> bool:
         """Whether it is known how often the loop runs at most, and that it begins."""
         return is_known(self.trip_count) and is_known(self.condition)
+
+    @property
+    def deciding(self) -> list[Value]:
+        """
+        What has to be known of a loop that is not written out: how often it runs and whether it begins. Where
+        that does not say how it ends, the state too, of which each value has a program of its own.
+        """
+        first = [self.trip_count, self.condition]
+        return first if self.context.run.sources_of(first) else [*first, *self.state]
 
     def counted(self) -> list[Value]:
         """Returns the results where the number of rounds is known. Raises _Undecided where it is not."""

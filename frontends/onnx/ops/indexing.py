@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from ...numpy.arguments.axes import axis_of
 from ...tracing import graph_ops as ops
 from ...tracing.extents import greatest, least
 from ..registry import onnx_op
-from ..values import has_extents, ints, is_known
+from ..values import Value, has_extents, ints, is_known
 
 _INT64 = np.dtype(np.int64)
+
+Lift = Callable[[Value], Any]
 
 
 def wrapped(indices: Any, extent: Any) -> Any:
@@ -25,14 +28,23 @@ def wrapped(indices: Any, extent: Any) -> Any:
     return tnp.where(tnp.less(index, 0), tnp.add(index, extent), index)
 
 
+def _check_inside(indices: Any, shape: tuple[Any, ...], axis: int) -> None:
+    """Raises TenonError where an index that is known is out of range, of an extent that is."""
+    extent = shape[axis]
+    if not is_known(indices) or has_extents(indices) or not isinstance(extent, int):
+        return
+    outside = indices[(indices < -extent) | (indices >= extent)]
+    if outside.size:
+        raise TenonError(f"index {outside[0]} is out of range for axis {axis} of shape {shape}")
+
+
 @onnx_op("Gather", either=("indices",))
 def gather(x: Array, indices: Any, *, axis: int = 0) -> Array:
     place = axis_of("Gather", axis, len(x.shape))
+    _check_inside(indices, x.shape, place)
     if is_known(indices) and not indices.ndim and not has_extents(indices):
         extent: Any = x.shape[place]
         index = int(indices)
-        if isinstance(extent, int) and not -extent <= index < extent:
-            raise TenonError(f"index {index} is out of range for axis {axis} of shape {x.shape}")
         if isinstance(extent, int) or index >= 0:
             return x[(*[slice(None)] * place, index)]
     return tnp.take(x, _traced(x, indices), axis=place)
@@ -48,9 +60,11 @@ def _traced(x: Any, values: Any) -> Any:
     return x.trace.constant(values)
 
 
-@onnx_op("GatherElements")
-def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
+@onnx_op("GatherElements", either=("indices",))
+def gather_elements(x: Array, indices: Any, *, axis: int = 0, lift: Lift) -> Array:
     place = axis_of("GatherElements", axis, len(x.shape))
+    _check_inside(indices, x.shape, place)
+    indices = lift(indices)
     own, wanted = list(x.shape), list(indices.shape)
     own[place] = wanted[place] = 0
     if own != wanted:
@@ -59,14 +73,18 @@ def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
     return tnp.take_along_axis(x, wrapped(indices, x.shape[place]), axis=place)
 
 
-def _of_rows(indices: Any, shape: tuple[Any, ...], first: int) -> list[Any]:
+def _of_rows(indices: Any, shape: tuple[Any, ...], first: int, lift: Lift) -> list[Any]:
     """Returns the indices of each axis, from `first` on, that the last axis of `indices` holds."""
-    return [wrapped(indices[..., k], shape[first + k]) for k in range(indices.shape[-1])]
+    count = range(indices.shape[-1])
+    for k in count:
+        _check_inside(indices[..., k], shape, first + k)
+    indices = lift(indices)
+    return [wrapped(indices[..., k], shape[first + k]) for k in count]
 
 
-@onnx_op("GatherND")
-def gather_rows(x: Any, indices: Any, *, batch_dims: int = 0) -> Array:
-    places = _of_rows(indices, x.shape, batch_dims)
+@onnx_op("GatherND", either=("indices",))
+def gather_rows(x: Any, indices: Any, *, batch_dims: int = 0, lift: Lift) -> Array:
+    places = _of_rows(indices, x.shape, batch_dims, lift)
     if not batch_dims:
         return ops.gather(x, places, tuple(range(len(places)))) if places else x
     batch: list[Any] = []
@@ -87,15 +105,19 @@ def _kind(reduction: str) -> str:
     return _SCATTERS[reduction]
 
 
-@onnx_op("ScatterND")
-def scatter_rows(x: Any, indices: Any, updates: Any, *, reduction: str = "none") -> Array:
-    places = _of_rows(indices, x.shape, 0)
+@onnx_op("ScatterND", either=("indices",))
+def scatter_rows(x: Any, indices: Any, updates: Any, *, reduction: str = "none", lift: Lift) -> Array:
+    places = _of_rows(indices, x.shape, 0, lift)
     return ops.scatter(_kind(reduction), x, places, updates, tuple(range(len(places))))
 
 
-@onnx_op("ScatterElements")
-def scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Array:
+@onnx_op("ScatterElements", either=("indices",))
+def scatter_elements(
+    x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none", lift: Lift
+) -> Array:
     place = axis_of("ScatterElements", axis, len(x.shape))
+    _check_inside(indices, x.shape, place)
+    indices = lift(indices)
     shape = indices.shape
     places: list[Any] = []
     for k, extent in enumerate(shape):
@@ -108,9 +130,9 @@ def scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int = 0, reduc
     return ops.scatter(_kind(reduction), x, places, updates, tuple(range(len(shape))))
 
 
-@onnx_op("Scatter")
-def scatter(x: Any, indices: Any, updates: Any, *, axis: int = 0) -> Array:
-    return scatter_elements(x, indices, updates, axis=axis)
+@onnx_op("Scatter", either=("indices",))
+def scatter(x: Any, indices: Any, updates: Any, *, axis: int = 0, lift: Lift) -> Array:
+    return scatter_elements(x, indices, updates, axis=axis, lift=lift)
 
 
 @onnx_op("Slice", since=10, known=("starts", "ends", "axes", "steps"))
@@ -140,10 +162,12 @@ def _sliced(
 
 
 def _slice(extent: Any, start: Any, end: Any, step: int) -> slice:
-    """Returns the slice of Python that takes the same elements: bounds of ONNX are moved into range."""
+    """Returns the slice of Python that takes the same elements, with bounds that are moved into range."""
     if not isinstance(extent, DimExpr) and not isinstance(start, DimExpr) and not isinstance(end, DimExpr):
-        low = _bound(start, extent, step)
-        high = _bound(end, extent, step)
+        low, high, _ = slice(start, end, step).indices(extent)
+        if not range(low, high, step):
+            return slice(0, 0)
+        # What ends before the first element has no end in Python, where -1 is the last one.
         return slice(low, None if high < 0 else high, step)
     if step != 1:
         if step == -1 and start == -1 and isinstance(end, int) and end <= -(1 << 31):
@@ -151,11 +175,6 @@ def _slice(extent: Any, start: Any, end: Any, step: int) -> slice:
         raise TenonError(f"a step of {step} along an extent that varies ({extent})")
     low, high = (_open_bound(bound, extent) for bound in (start, end))
     return slice(low, greatest(low, high))
-
-
-def _bound(bound: int, extent: int, step: int) -> int:
-    found = bound + extent if bound < 0 else bound
-    return min(max(found, 0), extent) if step > 0 else min(max(found, -1), extent - 1)
 
 
 def _open_bound(bound: Any, extent: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tenon
+from tenon.errors import TenonError
 from tenon.test.unit.frontends.onnx.models import Array, model_of, normal
+from tenon.test.unit.frontends.onnx.single_node import run
 
 
 def windows_of(
@@ -56,3 +58,19 @@ def test_padding_counts_where_that_is_asked_for():
     x = np.array([[[2, 4, 6, 8]]], np.float32)
     found = tenon.from_onnx(model_of(text), backend="reference")(x)
     np.testing.assert_array_equal(found, [[[1, 3, 5, 7, 4]]])
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("name", ["kernel_shape", "strides", "dilations"])
+@pytest.mark.parametrize("number", [-1, 0])
+def test_windows_of_no_size_are_an_error(op: str, name: str, number: int):
+    attributes = {"kernel_shape": [1, 2], name: [1, number]}
+    message = rf"{op} \(node 0\): {name} is \[1, {number}\], expected positive numbers$"
+    with pytest.raises(TenonError, match=message):
+        run(op, [normal(1, 1, 6, 6)], opset=22, **attributes)
+
+
+def test_windows_of_one_element_are_the_elements():
+    x = normal(1, 2, 3, 4)
+    attributes = {name: [1, 1] for name in ("kernel_shape", "strides", "dilations")}
+    np.testing.assert_array_equal(run("MaxPool", [x], opset=22, **attributes), x)

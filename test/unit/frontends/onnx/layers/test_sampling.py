@@ -34,6 +34,35 @@ def test_weights_of_integers_are_an_error():
         )
 
 
+def cubic(x: Array, place: float) -> float:
+    """Returns the cubic of the four elements around a place of a row, the last ones going on for ever."""
+    floor = int(np.floor(place))
+    taps = x[np.clip(np.arange(floor - 1, floor + 3), 0, len(x) - 1)]
+    apart = np.abs(place - np.arange(floor - 1, floor + 3))
+    near = (1.25 * apart - 2.25) * apart**2 + 1
+    far = ((-0.75 * apart + 3.75) * apart - 6) * apart + 3
+    return float(taps @ np.where(apart < 1, near, far))
+
+
+@pytest.mark.parametrize("align", [0, 1])
+def test_a_cubic_goes_on_beyond_the_border(align: int):
+    x = np.array([0, 1, 4, 9], np.float32)
+    # On elements, on the last ones, between them and the border, and beyond both ends by less and more.
+    along = np.array([-3, -1.4, -1, -0.9, -0.25, 0.2, 0.75, 0.95, 1, 1.2, 2.5], np.float32)
+    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, -1, 2)
+    options = {"mode": "cubic", "padding_mode": "border", "align_corners": align}
+    found = run("GridSample", [x.reshape(1, 1, 1, 4), grid], **options)
+    places = (along + 1) * 1.5 if align else (along + 1) * 2 - 0.5
+    np.testing.assert_allclose(found.ravel(), [cubic(x, place) for place in places], atol=1e-5)
+
+
+def test_a_line_ends_at_the_border():
+    x = np.array([0, 1, 4, 9], np.float32).reshape(1, 1, 1, 4)
+    grid = np.array([[-1.4, 0], [0, 0], [1.2, 0]], np.float32).reshape(1, 1, 3, 2)
+    found = run("GridSample", [x, grid], mode="linear", padding_mode="border", align_corners=1)
+    np.testing.assert_array_equal(found.ravel(), [0, 2.5, 9])
+
+
 def cells(x: Array, box: Array, count: tuple[int, int], scale: float) -> Array:
     """Returns the greatest elements of the cells of a box, cell by cell."""
     left, top, right, bottom = (int(np.floor(abs(each * scale) + 0.5) * np.sign(each)) for each in box[1:])
