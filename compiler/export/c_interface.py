@@ -32,7 +32,7 @@ class ReturnCode(IntEnum):
 
 _MEANINGS = {
     ReturnCode.OK: "all went well",
-    ReturnCode.NULL: "a pointer to an array with elements is NULL",
+    ReturnCode.NULL: "a pointer to an array with elements, or to weights, is NULL",
     ReturnCode.MISALIGNED: "a pointer is no multiple of what its elements, or the workspace, are aligned to",
     ReturnCode.BAD_DIM: "a dim is out of its range, or an axis would have no elements",
     ReturnCode.NO_MEMORY: "there is not enough memory",

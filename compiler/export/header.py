@@ -60,11 +60,14 @@ def header_text(interface: CInterface, weights_nbytes: int | None) -> str:
 def run_declaration(interface: CInterface, has_weights: bool) -> str:
     """Returns the documented declaration of the function that runs the program."""
     parameters = array_parameters(interface)
-    parameters += ["const void *weights"] if has_weights else []
+    weights: list[str] = []
+    if has_weights:
+        parameters.append("const void *weights")
+        weights.append(f" *   weights     what {interface.function('weights_open')} gave, not NULL")
     parameters += ["void *workspace", "const tenon_executor *executor"]
     lines = [
         *array_lines(interface),
-        *([f" *   weights     what {interface.function('weights_open')} gave"] if has_weights else []),
+        *weights,
         f" *   workspace   {interface.function('workspace_size')}(...) bytes at a multiple of {ALIGNMENT},",
         " *               which no other call uses meanwhile; NULL to take them from the heap for the call",
         " *   executor    who runs large kernels; NULL for the calling thread alone",

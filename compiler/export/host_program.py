@@ -205,7 +205,8 @@ class HostProgram:
     def _check_pointers(
         self, function: HostFunction, numbers: HostNumbers, arrays: Sequence[tuple[str, CArray]]
     ) -> None:
-        missing: list[str] = []
+        # Weights inside of the library have a place: that is known when it is compiled.
+        missing = [function.emit("icmp eq ptr %weights, null")] if self._plan.constants.nbytes else []
         misaligned: list[str] = []
         for pointer, array in arrays:
             count = numbers.value(array.count)

@@ -122,6 +122,34 @@ def test_calls_from_c_are_checked(tmp_path: Path) -> None:
 
 
 @needs_cc
+@pytest.mark.parametrize(("has_weights", "code"), [(True, ReturnCode.NULL), (False, ReturnCode.OK)])
+def test_a_call_without_weights_is_refused_where_there_are_some(
+    tmp_path: Path, has_weights: bool, code: ReturnCode
+) -> None:
+    weight = tenon.freeze(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8))
+    function = tenon.jit(lambda x: x @ weight if has_weights else x + x)
+    exported = tenon.export(function, tmp_path / "m", np.ones(8, np.float32), weights="file")
+    program = built(
+        """
+        #include "m.h"
+        int main(int argc, char **argv) {
+          float x[8] = {0}, result[8];
+          const void *weights;
+          int without = m_run(x, result, 0, 0, 0);
+          if (argc != 2 || m_weights_open(argv[1], &weights) != TENON_OK) return 20;
+          if (m_run(x, result, weights, 0, 0) != TENON_OK) return 21;
+          m_weights_close(weights);
+          return without;
+        }""",
+        exported,
+        tmp_path,
+    )
+    found = subprocess.run([program, tmp_path / "m.weights"], check=False)
+    assert found.returncode == code
+    assert "m_weights_open gave, not NULL" in (tmp_path / "m.h").read_text()
+
+
+@needs_cc
 def test_an_executor_of_the_callers_runs_ranges(tmp_path: Path) -> None:
     exported = tenon.export(
         tenon.jit(lambda x: tnp.exp(x @ x)), tmp_path / "m", np.ones((300, 300), np.float32)
