@@ -132,7 +132,7 @@ def _carry(loop: _Loop, found: Sequence[Accesses]) -> None:
     body = _body(loop)
     last = body.last_op
     assert isinstance(last, scf.YieldOp), f"{loop.name}: body ends in no scf.yield"
-    starts: list[SSAValue] = []
+    starts: list[memref.LoadOp] = []
     for accesses in found:
         starts.append(_load_before(loop, around, accesses))
         value = _argument_for(starts[-1], body)
@@ -146,8 +146,8 @@ def _carry(loop: _Loop, found: Sequence[Accesses]) -> None:
         assert isinstance(condition, scf.ConditionOp), f"{loop.name}: ends in no scf.condition"
         condition.operands = (*condition.operands, *[_argument_for(start, before) for start in starts])
     new = type(loop).create(
-        operands=(*loop.operands, *starts),
-        result_types=(*loop.result_types, *[start.type for start in starts]),
+        operands=(*loop.operands, *[start.res for start in starts]),
+        result_types=(*loop.result_types, *[start.res.type for start in starts]),
         regions=[Region(region.detach_block(0)) for region in loop.regions],
         properties=loop.properties,
         attributes=loop.attributes,
@@ -159,7 +159,7 @@ def _carry(loop: _Loop, found: Sequence[Accesses]) -> None:
         after.name_hint = old.name_hint
         old.replace_all_uses_with(after)
     for (access, *_), result, start in zip(found, new.results[kept:], starts, strict=True):
-        result.name_hint = start.name_hint
+        result.name_hint = start.res.name_hint
         store = memref.StoreOp.create(operands=(result, access.memref, *access.indices))
         store.location = access.location
         around.insert_op_before(store, loop)
@@ -167,23 +167,22 @@ def _carry(loop: _Loop, found: Sequence[Accesses]) -> None:
     _erase(loop)
 
 
-def _argument_for(start: SSAValue, block: Block) -> SSAValue:
-    """Adds what a block takes for an element that `start` is to begin with."""
-    value = block.insert_arg(start.type, len(block.args))
-    value.name_hint = start.name_hint
-    value.location = start.owner.location if isinstance(start.owner, Operation) else value.location
+def _argument_for(start: memref.LoadOp, block: Block) -> SSAValue:
+    """Adds what a block takes for an element that `start` loads."""
+    value = block.insert_arg(start.res.type, len(block.args))
+    value.name_hint, value.location = start.res.name_hint, start.location
     return value
 
 
-def _load_before(loop: _Loop, around: Block, accesses: Accesses) -> SSAValue:
-    """Returns what an element holds when the loop begins."""
+def _load_before(loop: _Loop, around: Block, accesses: Accesses) -> memref.LoadOp:
+    """Loads what an element holds when the loop begins."""
     load = next(access for access in accesses if isinstance(access, memref.LoadOp))
     start = memref.LoadOp.create(
         operands=(load.memref, *load.indices), result_types=(load.res.type,), properties=load.properties
     )
     start.location, start.res.name_hint = load.location, load.res.name_hint
     around.insert_op_before(start, loop)
-    return start.res
+    return start
 
 
 def _forward(accesses: Accesses, value: SSAValue) -> SSAValue:

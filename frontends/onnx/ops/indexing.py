@@ -39,7 +39,7 @@ def _check_inside(indices: Any, shape: tuple[Any, ...], axis: int) -> None:
 
 
 @onnx_op("Gather", either=("indices",))
-def gather(x: Array, indices: Any, *, axis: int = 0) -> Array:
+def gather(x: Array, indices: Any, *, axis: int = 0, lift: Lift) -> Array:
     place = axis_of("Gather", axis, len(x.shape))
     _check_inside(indices, x.shape, place)
     if is_known(indices) and not indices.ndim and not has_extents(indices):
@@ -47,17 +47,7 @@ def gather(x: Array, indices: Any, *, axis: int = 0) -> Array:
         index = int(indices)
         if isinstance(extent, int) or index >= 0:
             return x[(*[slice(None)] * place, index)]
-    return tnp.take(x, _traced(x, indices), axis=place)
-
-
-def _traced(x: Any, values: Any) -> Any:
-    """Returns known values as a constant."""
-    if not is_known(values):
-        return values
-    if has_extents(values):
-        scalars = [tnp.reshape(tnp.asarray(each), (1,)) for each in values.reshape(-1)]
-        return tnp.reshape(tnp.concat([tnp.astype(each, _INT64) for each in scalars]), values.shape)
-    return x.trace.constant(values)
+    return tnp.take(x, lift(indices), axis=place)
 
 
 @onnx_op("GatherElements", either=("indices",))

@@ -62,7 +62,7 @@ class ProgramWriter(Protocol):
         self,
         plan: Plan,
         block: Block,
-        targets: Mapping[int, SSAValue],
+        targets: dict[int, SSAValue],
         carried: Mapping[int, tuple[SSAValue, SSAValue]] | None = None,
     ) -> None:
         """

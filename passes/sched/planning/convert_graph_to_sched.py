@@ -384,7 +384,7 @@ class _ProgramBuilder:
         self,
         plan: Plan,
         block: Block,
-        targets: Mapping[int, SSAValue],
+        targets: dict[int, SSAValue],
         carried: Mapping[int, tuple[SSAValue, SSAValue]] | None = None,
     ) -> None:
         terminator = plan.block.last_op
@@ -410,7 +410,7 @@ class _ProgramBuilder:
             else:
                 copies.append(ResultCopy(number, value))
         placement = place_nodes(plan, copies, taken, pairs)
-        scope = Scope(plan, placement, block, dict(targets), buffers)
+        scope = Scope(plan, placement, block, targets, buffers)
         for read, _ in pairs:
             if read not in placement.direct_reads:
                 self.buffers[read.result] = self.temporary(
@@ -435,8 +435,7 @@ class _ProgramBuilder:
         for op in _host_calls(plan):
             for result in op.results:
                 if result not in self.buffers:
-                    role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
-                    self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
+                    self._add_plain(result, op, result in returned)
         for op, decision in plan.decisions.items():
             value = op.results[0]
             if decision.mode is ModeKind.MATERIALIZED and value not in self.buffers and value not in updated:
@@ -458,8 +457,7 @@ class _ProgramBuilder:
             last = updated[last]
         if last not in self.buffers:
             if last is value:
-                role = sched.Role.RESULT if value in returned else sched.Role.TEMPORARY
-                self._add_new(sched.BufferOp(role, sched.buffer_type(value.type)), value, op)
+                self._add_plain(value, op, value in returned)
             else:
                 assert isinstance(last.owner, Operation), "an op updates in place"
                 self._add_buffer(last.owner, last in returned, plan)
@@ -617,6 +615,10 @@ class _ProgramBuilder:
     def _add_new(self, new: sched.ConstantOp | sched.BufferOp, value: SSAValue, origin: Operation) -> None:
         self._add(new, origin, value.name_hint)
         self.buffers[value] = new.result
+
+    def _add_plain(self, value: SSAValue, origin: Operation, is_result: bool) -> None:
+        role = sched.Role.RESULT if is_result else sched.Role.TEMPORARY
+        self._add_new(sched.BufferOp(role, sched.buffer_type(value.type)), value, origin)
 
     def _add_buffer(self, op: Operation, is_result: bool, plan: Plan) -> None:
         value = op.results[0]

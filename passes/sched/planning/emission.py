@@ -320,7 +320,8 @@ class _KernelEmitter:
             elements = operands
         if not loops:
             elements = [_sum_of_one(b, op, elements)]
-        if loops and type == i1:
+        are_bytes = bool(loops) and type == i1
+        if are_bytes:
             elements = [to_storage(inner, each, i1, i8) for each in elements]
         builders = [b, *(loop.builder for loop in loops)]
         for loop, around in zip(reversed(loops), reversed(builders[:-1]), strict=True):
@@ -333,9 +334,7 @@ class _KernelEmitter:
             _write_tile(op, access, loops[0].op)
         b.location = op.location
         (value,) = elements
-        if loops and type == i1:
-            return from_storage(b, value, i1)
-        return rounded(b, value, type)
+        return from_storage(b, value, i1) if are_bytes else rounded(b, value, type)
 
     def _splat(self, b: ScalarBuilder, op: graph.ConstantOp) -> SSAValue:
         type = element_type(op.results[0])

@@ -38,7 +38,7 @@ def updated_in_place(
             known = last_reader.get(value)
             if known is None or positions[known] < positions[item]:
                 last_reader[value] = item
-    in_nodes = kept_by_nodes(placement)
+    in_nodes = set(placement.written)
     found: dict[SSAValue, SSAValue] = {}
     for kernel in reversed(items):
         if not isinstance(kernel, Kernel) or not isinstance(kernel.root, UPDATING_OPS):
@@ -55,11 +55,6 @@ def updated_in_place(
             if result in in_nodes:
                 in_nodes.add(source)
     return dict(reversed(found.items()))
-
-
-def kept_by_nodes(placement: Placement) -> set[SSAValue]:
-    """Returns the values that kernels compute in the memory of nodes."""
-    return set(placement.written)
 
 
 def _read_besides(plan: Plan, item: Item) -> Sequence[SSAValue]:
