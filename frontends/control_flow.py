@@ -2,23 +2,26 @@
 `cond`, `switch`, `while_loop`, `fori_loop` and `scan`: branches and loops of a traced function, which stay
 branches and loops in its program.
 
-Carried values, operands and results are trees. Outside of a trace the functions run in Python, with the same
-results.
+Carried values, operands and results are trees. Outside of a trace the functions run in Python, with arrays in
+the place of traced ones: they give the same dtypes and results, but for a Python scalar that a branch gives.
+It stays weak there, as the other branch is not looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from ..dialects import graph
 from ..dialects.dims.expressions import DimExpr, Extent
-from .arrays.array import Array, function
+from .arrays.array import function
 from .arrays.aval import Aval, aval_of
 from .arrays.promotion import kind_of
 from .arrays.tree import Node, flatten, paths, unflatten
+from .carried import CarriedValues, array_for, arrays_for, check_carried, check_structures
 from .tracing import graph_ops
 from .tracing.extents import greatest, is_at_least
 from .tracing.leaves import aval_of_value, lift
@@ -38,7 +41,8 @@ def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., An
     trace = current_trace()
     if trace is None or isinstance(condition, bool | np.bool_):
         _check_scalar("cond", "the condition", aval_of_value(condition, "cond: the condition"), "b")
-        return on_true(*operands) if condition else on_false(*operands)
+        result = on_true(*operands) if condition else on_false(*operands)
+        return result if trace is not None else arrays_for(result, "cond: a result")
     decides = lift(trace, condition, "cond: the condition")
     _check_scalar("cond", "the condition", decides.aval, "b")
     then_region = TracedRegion(trace, "a branch")
@@ -47,7 +51,7 @@ def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., An
         then_leaves, structure = _leaves(trace, on_true(*operands), "cond: a result")
     with else_region:
         else_leaves, other = _leaves(trace, on_false(*operands), "cond: a result")
-    _check_structures("cond", "on_true", structure, "on_false", other)
+    check_structures("cond", "on_true", structure, "on_false", other)
     types = [
         _agreed("cond", path, first.aval, second.aval)
         for path, first, second in zip(paths(structure), then_leaves, else_leaves, strict=True)
@@ -73,8 +77,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], /, *operands: Any
         raise ValueError("switch: no branches, expected one or more")
     aval = aval_of_value(index, "switch: the index")
     _check_scalar("switch", "the index", aval, "iu")
-    if current_trace() is None or isinstance(index, int):
-        return branches[max(0, min(int(index), len(branches) - 1))](*operands)
+    trace = current_trace()
+    if trace is None or isinstance(index, int):
+        result = branches[max(0, min(int(index), len(branches) - 1))](*operands)
+        return result if trace is not None else arrays_for(result, "switch: a result")
     return _switch(index, branches, 0, operands)
 
 
@@ -113,7 +119,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
         inside = TracedRegion(trace, "the body of a loop", [leaf.aval for leaf in leaves])
         with inside:
             found, other = _leaves(trace, body(inside.tree(structure)), "while_loop: a carried value")
-        _check_structures("while_loop", "the initial value", structure, "the body", other)
+        check_structures("while_loop", "the initial value", structure, "the body", other)
         wanted = _carried("while_loop", structure, leaves, found)
         if wanted is None:
             break
@@ -127,18 +133,24 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
 
 
 def _while_of_values(condition: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any) -> Any:
-    value = initial
+    carried = CarriedValues("while_loop", initial)
+    what = "what the condition gives"
     while True:
-        more = condition(value)
-        _check_scalar(
-            "while_loop",
-            "what the condition gives",
-            aval_of_value(more, "while_loop: what the condition gives"),
-            "b",
-        )
+        more = condition(carried.value)
+        _check_scalar("while_loop", what, aval_of_value(more, f"while_loop: {what}"), "b")
         if not more:
-            return value
-        value = _next_value("while_loop", value, body(value))
+            break
+        carried.take(body(carried.value))
+    if carried.is_open:
+        return _traced(partial(while_loop, condition, body), carried.value)
+    return carried.result
+
+
+def _traced(loop: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns what a loop without iterations gives: only one that is traced knows what its body would."""
+    from .jit.jit import jit
+
+    return jit(loop)(*arguments)
 
 
 def fori_loop(begin: Any, end: Any, body: Callable[[Any, Any], Any], initial: Any, /) -> Any:
@@ -154,10 +166,7 @@ def fori_loop(begin: Any, end: Any, body: Callable[[Any, Any], Any], initial: An
         _check_scalar("fori_loop", what, aval_of_value(bound, f"fori_loop: {what}"), "iu")
     if isinstance(begin, int | DimExpr) and isinstance(end, int | DimExpr):
         if isinstance(begin, int) and isinstance(end, int) and current_trace() is None:
-            value = initial
-            for number in range(begin, end):
-                value = _next_value("fori_loop", value, body(number, value))
-            return value
+            return _fori_of_values(begin, end, body, initial)
         return _scan(
             "fori_loop",
             lambda value, number, _: (body(number if begin == 0 else number + begin, value), None),
@@ -172,6 +181,17 @@ def fori_loop(begin: Any, end: Any, body: Callable[[Any, Any], Any], initial: An
         (begin, (end, initial)),
     )
     return found[1]
+
+
+def _fori_of_values(begin: int, end: int, body: Callable[[Any, Any], Any], initial: Any) -> Any:
+    carried = CarriedValues("fori_loop", initial)
+    for number in range(begin, end):
+        index = array_for(number, "fori_loop")
+        while not carried.take(body(index, carried.value)):
+            pass
+    if carried.is_open:
+        return _traced(partial(fori_loop, begin, end, body), carried.value)
+    return carried.result
 
 
 def scan(
@@ -223,28 +243,28 @@ def _scan_of_values(
     count: int,
     reverse: bool,
 ) -> tuple[Any, Any]:
-    from .jit.jit import jit
-
     if not count:
-        # There is no output to take the shapes from: the traced loop knows them.
+        # There is no output to take the shapes from.
         def none(value: Any, *given: Any) -> Any:
             return scan(body, value, unflatten(structure, iter(given)), count, reverse)
 
-        return jit(none)(initial, *leaves)
-    value = initial
+        return _traced(none, initial, *leaves)
+    carried = CarriedValues("scan", initial)
+    arrays = [array_for(leaf, "scan: an input") for leaf in leaves]
     outputs: list[list[Any]] = []
     output_structure: Node | None = None
     for number in range(count - 1, -1, -1) if reverse else range(count):
-        slices = unflatten(structure, iter([_array(leaf)[number] for leaf in leaves]))
-        following, output = _pair("scan", body(value, slices))
-        value = _next_value("scan", value, following)
+        slices = unflatten(structure, iter([array[number] for array in arrays]))
+        following, output = _pair("scan", body(carried.value, slices))
+        while not carried.take(following):
+            following, output = _pair("scan", body(carried.value, slices))
         found: list[Any] = []
         output_structure = flatten(output, found)
-        outputs.append(found)
+        outputs.append([array_for(leaf, "scan: an output") for leaf in found])
     if reverse:
         outputs.reverse()
-    stacks = [function("stack")([_array(each) for each in column]) for column in zip(*outputs, strict=True)]
-    return value, unflatten(output_structure, iter(stacks))
+    stacks = [function("stack")(column) for column in zip(*outputs, strict=True)]
+    return carried.result, unflatten(output_structure, iter(stacks))
 
 
 def _scan(
@@ -272,7 +292,7 @@ def _scan(
             following, output = _pair(who, body(value, number, given))
             found, other = _leaves(trace, following, f"{who}: a carried value")
             outputs, output_structure = _leaves(trace, output, f"{who}: an output")
-        _check_structures(who, "the initial value", structure, "the body", other)
+        check_structures(who, "the initial value", structure, "the body", other)
         wanted = _carried(who, structure, leaves, found)
         if wanted is None:
             break
@@ -326,24 +346,11 @@ def _carried(
     """
     wanted: list[TracedArray] = []
     for path, before, after in zip(paths(structure), leaves, found, strict=True):
-        _check_carried(who, path, before.aval, after.aval)
+        check_carried(who, path, before.aval, after.aval)
         same_dtype = before.dtype == after.dtype
         wanted.append(before if same_dtype else graph_ops.cast(before, after.dtype, after.weak))
     same = all(before is after for before, after in zip(leaves, wanted, strict=True))
     return None if same else wanted
-
-
-def _check_carried(who: str, path: str, before: Aval, after: Aval) -> None:
-    """Checks that what a body gives fits what it takes: a Python scalar fits dtypes of its kind and above."""
-    where = f"carried value{' ' + path if path else ''}"
-    if before.shape != after.shape:
-        raise ValueError(f"{who}: {where} has shape {before.shape}, but the body gives {after.shape}")
-    fits = before.weak and kind_of(before.dtype) <= kind_of(after.dtype)
-    if before.dtype != after.dtype and not fits:
-        raise TypeError(
-            f"{who}: {where} has dtype {before.dtype}, but the body gives {after.dtype} "
-            f"(hint: x.astype({before.dtype}))"
-        )
 
 
 def _agreed(who: str, path: str, first: Aval, second: Aval) -> Aval:
@@ -363,14 +370,6 @@ def _agreed(who: str, path: str, first: Aval, second: Aval) -> Aval:
     return aval_of(strong.dtype, strong.shape, first.weak and second.weak)
 
 
-def _check_structures(who: str, what: str, one: Node | None, other_what: str, other: Node | None) -> None:
-    if one is not other:
-        raise TypeError(
-            f"{who}: {what} has the structure {one or 'of one array'}, {other_what} gives "
-            f"{other or 'one array'}"
-        )
-
-
 def _check_scalar(who: str, what: str, aval: Aval, kinds: str) -> None:
     if aval.shape or aval.dtype.kind not in kinds:
         expected = "a boolean" if kinds == "b" else "an integer"
@@ -382,19 +381,3 @@ def _pair(who: str, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(cast("tuple[Any, ...]", result)) != 2:
         raise TypeError(f"{who}: the body gives {kind}, expected a pair (carried, output)")
     return cast("tuple[Any, Any]", result)
-
-
-def _next_value(who: str, value: Any, following: Any) -> Any:
-    """Returns what a body gives for values, which must be as what it takes."""
-    before: list[Any] = []
-    after: list[Any] = []
-    structure = flatten(value, before)
-    _check_structures(who, "the initial value", structure, "the body", flatten(following, after))
-    for path, old, new in zip(paths(structure), before, after, strict=True):
-        old_aval, new_aval = (aval_of_value(each, f"{who}: a carried value") for each in (old, new))
-        _check_carried(who, path, old_aval, new_aval)
-    return following
-
-
-def _array(value: Any) -> Array:
-    return value if isinstance(value, Array) else function("asarray")(value)

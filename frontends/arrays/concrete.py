@@ -97,7 +97,7 @@ class ConcreteArray(Array):
                 pass  # The general way has messages of its own.
             else:
                 values = np.asarray(found, self.values.dtype, order="C")
-                return ConcreteArray(values, aval_of(values.dtype, values.shape))
+                return array_of_values(values, aval_of(values.dtype, values.shape, self.weak))
         return Array.__getitem__(self, index)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -172,14 +172,35 @@ class ConcreteArray(Array):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ConcreteArray:
-        return ConcreteArray(self.values.copy(), self.aval)
+        return array_of_values(self.values.copy(), self.aval)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.values, self.aval.weak, is_frozen(self))
 
 
+class WeakArray(ConcreteArray):
+    """
+    An array of what was computed of Python scalars alone, which gives way to the dtypes of others as they do.
+    It is a class of its own as calls that find their program by class, dtype and shape must not take it.
+    """
+
+    __slots__ = ()
+
+
+def array_of_values(values: NumpyArray, aval: Aval) -> ConcreteArray:
+    """Returns an array of values for which `aval` stands."""
+    return WeakArray(values, aval) if aval.weak else ConcreteArray(values, aval)
+
+
+def with_weakness(array: ConcreteArray, weak: bool) -> ConcreteArray:
+    """Returns an array as one that gives way to other dtypes, or does not."""
+    if array.aval.weak is weak:
+        return array
+    return array_of_values(array.values, aval_of(array.dtype, array.shape, weak))
+
+
 def _unpickled(values: NumpyArray, weak: bool, frozen: bool = False) -> ConcreteArray:
-    array = ConcreteArray(values, aval_of(values.dtype, values.shape, weak))
+    array = array_of_values(values, aval_of(values.dtype, values.shape, weak))
     if frozen:
         values.flags.writeable = False
         array.is_frozen = True
@@ -212,7 +233,7 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
         ValueError: `copy` is False and a copy is needed.
     """
     if isinstance(value, ConcreteArray):
-        return ConcreteArray(value.values.copy(), value.aval) if copy else value
+        return array_of_values(value.values.copy(), value.aval) if copy else value
     kind = value.__class__.__name__
     if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__"):
         try:

@@ -12,8 +12,9 @@ from ...compiler.compile import Executable, compile_own, compiled_here
 from ...compiler.source import Unseparated
 from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
+from ..arrays.array import Array
 from ..arrays.aval import Aval, aval_of
-from ..arrays.concrete import ConcreteArray, NumpyArray
+from ..arrays.concrete import ConcreteArray, NumpyArray, array_of_values
 from ..tracing.leaves import check_range, values_of
 from ..tracing.source_lines import frame_text, user_location, with_excerpt
 from ..tracing.trace import Captured, Trace
@@ -57,8 +58,7 @@ class CompiledTrace:
         else:
             self.executable, self.prepared = compile_with_frozen(module, frozen, **options)
         self.captured = (*self.captured, *self.prepared)
-        # Only traced arrays are weak: what a call gives has the dtype it has.
-        self.result_avals = tuple([aval_of(aval.dtype, aval.shape) for aval in result_avals])
+        self.result_avals = tuple(result_avals)
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
         if len(trace.frozen) == len(trace.captured) > 0:
             self.captured = FixedValues(values_of_captured(self.captured))
@@ -102,8 +102,10 @@ class CompiledTrace:
         found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results
         avals = self.result_avals
         if self.is_dynamic:
-            avals = [aval_of(each.dtype, each.shape) for each in found]
-        return [ConcreteArray(each, aval) for each, aval in zip(found, avals, strict=True)]
+            avals = [
+                aval_of(each.dtype, each.shape, aval.weak) for each, aval in zip(found, avals, strict=True)
+            ]
+        return [array_of_values(each, aval) for each, aval in zip(found, avals, strict=True)]
 
     def _called(self, arguments: tuple[Any, ...]) -> Any:
         """Calls the program with all its checks; errors are at the user's line."""
@@ -117,7 +119,8 @@ class CompiledTrace:
     def check_ranges(self, leaves: Sequence[Any]) -> None:
         """Raises OverflowError where a Python integer does not fit the dtype that the program gives it."""
         for number, dtype in self.ranges:
-            check_range(leaves[number], dtype)
+            if not isinstance(leaves[number], Array):  # What is computed wraps, in a program too.
+                check_range(leaves[number], dtype)
 
 
 class FixedValues(tuple[Any, ...]):

@@ -106,7 +106,7 @@ class EagerFunction:
     def _note_fast(self, program: CompiledTrace, arguments: tuple[Any, ...], leaves: list[Any]) -> None:
         """Notes a program where `fast_call` finds it."""
         direct, result = program.direct, program.result_avals[0]
-        if direct is None or len(leaves) != len(arguments) or len(leaves) > 2:
+        if direct is None or result.weak or len(leaves) != len(arguments) or len(leaves) > 2:
             return
         # A list of one array is another argument than that array.
         if any(leaf is not argument for leaf, argument in zip(leaves, arguments, strict=True)):

@@ -73,12 +73,17 @@ def compiled_for_ranks(
     """
     mesh: Mesh = trace.mesh
     if mesh.group is None:
-        programs = [_compiled(trace, mesh, mesh.rank, allow_gather, **options, world=mesh.world)]
+        programs = [_compiled(trace, mesh, mesh.rank, wholes, allow_gather, **options, world=mesh.world)]
     else:
         _check_options(trace.name, mesh, **options)
         programs = [
             _compiled(
-                trace, mesh, rank, allow_gather, **{**options, "backend": device.backend, "world": world}
+                trace,
+                mesh,
+                rank,
+                wholes,
+                allow_gather,
+                **{**options, "backend": device.backend, "world": world},
             )
             for rank, (device, world) in enumerate(zip(mesh.devices, mesh.group.worlds, strict=True))
         ]
@@ -95,7 +100,7 @@ def _check_options(name: str, mesh: Mesh, backend: Any, target: str | None, **_:
 
 
 def _compiled(
-    trace: Trace, mesh: Mesh, rank: int, allow_gather: bool, **options: Any
+    trace: Trace, mesh: Mesh, rank: int, wholes: Sequence[Aval], allow_gather: bool, **options: Any
 ) -> tuple[CompiledTrace, tuple[Sharding, ...], tuple[Sharding, ...]]:
     """Returns the program of a rank, and how its arguments and its results lie on the mesh."""
     # Late: most programs are of one rank, and those that are kept need no passes.
@@ -106,7 +111,10 @@ def _compiled(
     except TenonError as error:
         raise with_excerpt(error) from None
     outputs: list[Any] = list(own.function.function_type.outputs)
-    avals = [aval_of(dtype_of_type(type), shape_of_type(type)) for type in outputs]
+    avals = [
+        aval_of(dtype_of_type(type), shape_of_type(type), whole.weak)
+        for type, whole in zip(outputs, wholes, strict=True)
+    ]
     program = CompiledTrace(trace, avals, own.module, **options)
     grid = Grid.of(own.module)
     assert grid is not None, f"{trace.name}: a program of ranks without a grid"
@@ -120,4 +128,5 @@ def _compiled(
 def _whole(aval: Aval, part: ConcreteArray) -> Aval:
     """Returns what stands for the whole of a part: dims that are known at each call only are not split."""
     pairs = zip(aval.shape, part.shape, strict=True)
-    return aval_of(aval.dtype, tuple([extent if type(extent) is int else own for extent, own in pairs]))
+    shape = tuple([extent if type(extent) is int else own for extent, own in pairs])
+    return aval_of(aval.dtype, shape, aval.weak)

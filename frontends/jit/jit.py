@@ -410,7 +410,7 @@ class Jitted(_HasPrograms):
         if scalars is None:
             return
         finish = version.finished
-        if program.is_simple and version.structure is None:
+        if program.is_simple and version.structure is None and not program.result_avals[0].weak:
             finish = program.result_avals[0]
         call_program = program.executable.call_program
         is_plain = (

@@ -249,7 +249,7 @@ def divide(x1: Operand, x2: Operand, /) -> Array:
     """The quotient; integers and booleans are divided as float64."""
     lhs, rhs = operands("divide", x1, x2)
     if not is_float(lhs.dtype):
-        lhs, rhs = ops.cast(lhs, FLOAT64), ops.cast(rhs, FLOAT64)
+        lhs, rhs = ops.cast(lhs, FLOAT64, lhs.weak), ops.cast(rhs, FLOAT64, rhs.weak)
     return ops.div(lhs, rhs)
 
 

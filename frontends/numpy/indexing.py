@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays.array import Array
-from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.concrete import ConcreteArray, as_concrete, with_weakness
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.leaves import lift
@@ -85,10 +85,11 @@ def _by_numpy(x: ConcreteArray, index: object) -> Array | None:
     if has_indices and not has_mask:
         return None
     try:
-        return as_concrete(np.asarray(x.values[tuple(parts)]))
+        found = as_concrete(np.asarray(x.values[tuple(parts)]))
     except IndexError:
         plan_index("getitem", x.shape, index)
         raise
+    return with_weakness(found, x.weak)
 
 
 @array_function(static=("plan",))

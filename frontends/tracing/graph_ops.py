@@ -209,7 +209,7 @@ def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:
 
 
 def permute(x: TracedArray, permutation: Sequence[int]) -> TracedArray:
-    return built(lambda: graph.PermuteOp(x.value, permutation), x)
+    return built(lambda: graph.PermuteOp(x.value, permutation), x, x.weak)
 
 
 def broadcast(x: TracedArray, shape: Sequence[int]) -> TracedArray:
@@ -240,11 +240,11 @@ def pad_with(mode: str, x: TracedArray, low: Sequence[int], high: Sequence[int])
 def slice(
     x: TracedArray, offsets: Sequence[Extent], sizes: Sequence[Extent], strides: Sequence[int]
 ) -> TracedArray:
-    return built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x)
+    return built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x, x.weak)
 
 
 def flip(x: TracedArray, axes: Sequence[int]) -> TracedArray:
-    return built(lambda: graph.FlipOp(x.value, axes), x)
+    return built(lambda: graph.FlipOp(x.value, axes), x, x.weak)
 
 
 def concat(inputs: Sequence[TracedArray], axis: int) -> TracedArray:
@@ -323,7 +323,7 @@ def gather(x: TracedArray, indices: Sequence[TracedArray], axes: Sequence[int]) 
     """
     for index in indices:
         index.check_usable()
-    return built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x)
+    return built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x, x.weak)
 
 
 def scatter(
@@ -347,7 +347,7 @@ def dynamic_slice(x: TracedArray, starts: Sequence[TracedArray], sizes: Sequence
     """Returns a box of `sizes` elements from `starts` on, which are moved so that it fits."""
     for start in starts:
         start.check_usable()
-    return built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x)
+    return built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x, x.weak)
 
 
 def dynamic_update(

@@ -189,7 +189,7 @@ class Trace:
         aval = aval_of(values.dtype, values.shape, weak)
         result = self.add(graph.ConstantOp(dense_of(values, aval.type)), weak)
         self.scope.constants[key] = result
-        if weak:
+        if weak and not values.shape:
             self._scalars[result.value] = values.item()
         return result
 
@@ -208,7 +208,7 @@ class Trace:
             self.values_read.add(id(array))
             read = None
         if read is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
-            return self.constant(array.values)
+            return self.constant(array.values, array.weak)
         found = self._captured.get(id(array))
         if found is None:
             aval = as_concrete(array).aval
@@ -245,9 +245,11 @@ class Trace:
             with np.errstate(over="ignore"):  # As in the program, a float that is too large is infinite.
                 scalar = np.array(self._scalars[value], dtype)
             return self.constant(scalar)
-        is_argument = isinstance(value, BlockArgument) and value.block is self.block
-        if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
-            self.ranges[cast(BlockArgument, value).index, dtype] = None
+        if not isinstance(value, BlockArgument) or value.block is not self.block:
+            return None
+        is_scalar = not x.aval.shape and value.index < self.argument_count
+        if is_scalar and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
+            self.ranges[value.index, dtype] = None
         return None
 
     @property

@@ -138,7 +138,7 @@ def small_numbers(who: str, *values: Operand) -> list[TracedArray]:
 def floats(who: str, *values: Operand) -> list[TracedArray]:
     """
     Returns what `operands` does, in floats: bool, int8 and uint8 become float16, int16 and uint16 float32,
-    wider integers float64, each for itself, as in numpy.
+    wider integers float64, each for itself, as in numpy; of Python scalars alone they are weak too.
     """
     strong = [value.dtype for value in values if isinstance(value, TracedArray) and not value.weak]
     base = result_type(*values)
@@ -146,7 +146,7 @@ def floats(who: str, *values: Operand) -> list[TracedArray]:
         dtype = result_type(*map(float_for, strong))
     else:
         dtype = float_for(base)
-    return together(who, [array_of(value, dtype) for value in values])
+    return together(who, [array_of(value, dtype, not strong) for value in values])
 
 
 def float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -19,7 +19,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, c: tenon.cond(c, lambda: (x, x + 1), lambda: (x * x, x)),
         (X, True),
     ),
-    "cond with a scalar in one branch": (lambda x: tenon.cond(x[0] > 0, lambda: x[1], lambda: 2), (X,)),
+    "cond with a scalar in one branch": (
+        lambda x: tenon.cond(x[0] > 0, lambda: x[1], lambda: 2) * x,
+        (X,),
+    ),
     "nested cond": (
         lambda x: tenon.cond(x[0] > 0, lambda: x, lambda: tenon.cond(x[1] > 0, lambda: x * 3, lambda: x * 4)),
         (X,),
@@ -47,6 +50,41 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "scan of a length": (lambda x: tenon.scan(lambda c, _: (c * 2, c), x, length=3), (X,)),
     "scan that closes over an array": (lambda x: tenon.scan(lambda c, v: (c + x, v), x, x), (X,)),
+    "powers of the index": (lambda x: tenon.fori_loop(0, 4, lambda i, c: c + 2 ** (-i), 0), (X,)),
+    "an index that is divided": (lambda x: tenon.fori_loop(0, 4, lambda i, c: c + i / 2, x), (X,)),
+    "an index that is cast": (
+        lambda x: tenon.fori_loop(0, 4, lambda i, c: c + i.astype(np.float32), 0.0),
+        (X,),
+    ),
+    "an index that wraps": (
+        lambda x: tenon.fori_loop(254, 259, lambda i, c: c + i, x.astype(np.uint8)),
+        (X,),
+    ),
+    "an array of numpy that is carried": (
+        lambda x: tenon.fori_loop(0, 3, lambda i, c: c.at[i].set(i), np.ones(4, np.float32)),
+        (X,),
+    ),
+    "fori of nothing from a Python scalar": (
+        lambda x: tenon.fori_loop(0, 0, lambda i, c: c + x[0], 0),
+        (X,),
+    ),
+    "while of nothing from a Python scalar": (
+        lambda x: tenon.while_loop(lambda c: c < 0, lambda c: c + x[0], 0),
+        (X,),
+    ),
+    "scan from a Python scalar": (lambda x: tenon.scan(lambda c, v: (c + v, c / 2), 0, x), (X,)),
+    "what is carried stays weak": (
+        lambda x: tenon.fori_loop(0, 3, lambda i, c: c * 2 + i, 1) * x,
+        (X,),
+    ),
+    "a branch that gives a Python scalar": (
+        lambda x: tenon.cond(x[0] > 0, lambda: 1, lambda: 2) / 4 * x,
+        (X,),
+    ),
+    "a switch that gives Python scalars": (
+        lambda x, i: tenon.switch(i, [lambda: 1, lambda: 2, lambda: 3]) * x,
+        (X, 1),
+    ),
     "a loop in a loop": (
         lambda x: tenon.fori_loop(0, 3, lambda i, v: tenon.fori_loop(0, 2, lambda j, w: w + j, v) * 2, x),
         (X,),
@@ -76,6 +114,7 @@ def test_a_program_computes_what_it_computes_in_python(name: str, backend: str):
     found = numbers(tenon.jit(function, backend=backend)(*arguments))
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
@@ -199,6 +238,23 @@ def test_what_does_not_fit_is_an_error_outside_of_a_trace_too():
         tenon.while_loop(lambda v: v[0] < 1, lambda v: v[1:], x)
     with pytest.raises(TypeError, match="cond: the condition is float32 of shape"):
         tenon.cond(x, lambda: x, lambda: x)
+    with pytest.raises(TypeError, match="fori_loop: the initial value has the structure"):
+        tenon.fori_loop(0, 2, lambda i, v: (v, v), x)
+    with pytest.raises(TypeError, match="cond: a result is 'text'"):
+        tenon.cond(True, lambda: "text", lambda: x)
+
+
+def test_a_branch_that_gives_a_python_scalar_gives_a_weak_array_outside_of_a_trace():
+    x = tnp.asarray(X)
+    found = tenon.cond(x[0] > 0, lambda: x[1], lambda: 2)  # The other branch is not looked at.
+    assert found.weak
+    assert found.dtype == np.int64
+
+
+def test_a_python_scalar_takes_a_dtype_once_only_outside_of_a_trace_too():
+    x = tnp.asarray(X)
+    with pytest.raises(TypeError, match="carried value has dtype int64, but the body gives float32"):
+        tenon.fori_loop(0, 2, lambda i, v: v + 1 if i < 1 else v + x[0], 0)
 
 
 def test_a_python_scalar_that_is_carried_takes_the_dtype_of_the_body_in_a_trace_too():

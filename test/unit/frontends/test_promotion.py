@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+import tenon
 import tenon.numpy as tnp
 from tenon.frontends.arrays.promotion import can_cast, promote_dtypes, promoted, result_type
 
@@ -67,6 +71,60 @@ def test_several_scalars_and_arrays():
     assert result_type(np.int8, 1, 2.0) == np.float64
     assert result_type(np.float32, "f8", np.zeros(1, np.int8)) == np.float64
     assert result_type(BF16, 2.5) == BF16
+
+
+X = np.arange(4, dtype=np.float32)
+
+OF_SCALARS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a choice": (lambda x: tnp.where(x > 1, 1.0, 0.0) * x, "float32"),
+    "a part of one": (lambda x: tnp.flip(tnp.where(x > 1, 1, 0)[1:].T) * x[1:], "float32"),
+    "elements of one": (lambda x: tnp.where(x > 1, 1, 0)[np.array([0, 2, 3, 1])] * x, "float32"),
+    "an element of one": (
+        lambda x: tenon.fori_loop(0, 2, lambda i, c: c + tnp.where(x > 1, 1, 0)[i], x),
+        "float32",
+    ),
+    "a quotient": (lambda x: tnp.divide(1, 3) * x, "float32"),
+    "a function of floats": (lambda x: tnp.sqrt(tnp.where(x > 1, 2, 0)) * x, "float32"),
+    "an array": (lambda x: tnp.asarray([1.0, 2.0, 3.0, 4.0]) * x, "float64"),
+    "a sum": (lambda x: tnp.sum(tnp.where(x > 1, 1.0, 0.0)) * x, "float64"),
+    "a float where x has integers": (lambda x: tnp.where(x > 1, 1.0, 0.0) * x.astype(np.int8), "float64"),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCALARS)
+def test_what_is_computed_of_python_scalars_alone_is_weak_in_a_trace_and_out_of_it(name: str):
+    function, dtype = OF_SCALARS[name]
+    for given in (tnp.asarray(X), tnp.asarray(X)):  # The second calls are those that find their programs.
+        for way in (function, tenon.jit(function)):
+            found = way(given)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(function(given)))
+
+
+def test_weak_arrays_and_others_of_their_dtype_have_programs_of_their_own():
+    x, choice = tnp.asarray(X), tenon.jit(lambda x: tnp.where(x > 1, 1.0, 0.0))
+    weak = choice(x)
+    strong = tnp.asarray(np.asarray(weak))
+    product = tenon.jit(lambda a, b: a * b)
+    captured = [weak]
+    outside = tenon.jit(lambda x: x * captured[0])
+    for _ in range(2):
+        for array, dtype in ((weak, np.float32), (strong, np.float64)):
+            captured[0] = array
+            again = (copy.deepcopy(array), pickle.loads(pickle.dumps(array)), tnp.asarray(array, copy=True))
+            for each in (array, *again):
+                assert (x * each).dtype == (each * x).dtype == product(x, each).dtype == dtype
+            assert outside(x).dtype == dtype
+
+
+def test_a_weak_array_wraps_where_a_python_integer_is_out_of_bounds():
+    small = tnp.asarray(np.uint8([1, 2]))
+    computed = tnp.where(small > 0, 255, 0) + 1
+    for way in (lambda x, y: x + y, tenon.jit(lambda x, y: x + y)):
+        np.testing.assert_array_equal(np.asarray(way(small, computed)), np.uint8([1, 2]))
+        np.testing.assert_array_equal(np.asarray(way(small, computed[0])), np.uint8([1, 2]))
+        with pytest.raises(OverflowError, match="Python integer 256 out of bounds for uint8"):
+            way(small, 256)
 
 
 def test_what_has_no_dtype_is_an_error():
