@@ -135,11 +135,11 @@ def _import(parsed: argparse.Namespace) -> int:
     if weights is None and parsed.output != "-":
         weights = Path(parsed.output).with_suffix(".npz")
     text = str(module) + "\n"
-    # The weights first: where there is a text it has its weights.
-    if arrays:
-        if weights is None:
-            count = len(arrays)
-            raise TenonError(f"the model's {count} weights have no file to go to (hint: -o, --weights)")
+    if arrays and weights is None:
+        raise TenonError(f"the model's {len(arrays)} weights have no file to go to (hint: -o, --weights)")
+    # The weights first: where there is a text it has its weights. A file without any is written too: who runs
+    # the text names it, and one that lies there may be of another model.
+    if weights is not None:
         write = write_safetensors if weights.suffix == SUFFIX else _write_arrays
         _replace(weights, lambda file: write(file, arrays))
     if parsed.output == "-":

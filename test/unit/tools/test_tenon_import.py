@@ -112,8 +112,26 @@ def test_small_constants_are_in_the_text(tmp_path: Path, capsys: pytest.CaptureF
     path = saved(tmp_path / "m.onnx", "m (float[2] x) => (float[2] y) { y = Add(x, b) }", b=normal(2))
     code, text, _ = called(capsys, path, "-o", str(tmp_path / "m.mlir"))
     assert (code, text) == (SUCCESS, "")
-    assert not (tmp_path / "m.npz").exists()
     assert tenon.compile((tmp_path / "m.mlir").read_text()).argument_names == ("x",)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_a_model_without_weights_has_a_file_of_none(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = saved(
+        tmp_path / "m.onnx", "m (float[2] x) => (float[2] y) { y = Add(x, b) }", b=np.float32([1, 2])
+    )
+    text, weights = tmp_path / "m.mlir", tmp_path / f"m.{suffix}"
+    weights.write_bytes(b"of another model")
+    assert called(capsys, path, "-o", str(text), "--weights", str(weights))[0] == SUCCESS
+    np.save(tmp_path / "x.npy", np.float32([3, 4]))
+    assert (
+        tenon_run.main([str(text), "--inputs", str(weights), "--input", str(tmp_path / "x.npy")]) == SUCCESS
+    )
+    assert "[4. 6.]" in capsys.readouterr().out
+    code, _, error = called(capsys, path, "-o", str(text), "--weights", str(tmp_path / "none" / "w.npz"))
+    assert code == DIAGNOSTICS and error.startswith("tenon-import: error: cannot write ")
 
 
 def test_dims_have_the_bounds_or_the_number_that_is_said(net: str, capsys: pytest.CaptureFixture[str]):
