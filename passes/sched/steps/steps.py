@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from ....dialects import sched
 from ....dialects.sched import Scope
+from ...low.lowering.kernel import lower_kernel
 from .borders.pieces import WHOLE_LANES
 from .loop_nests.errors import ScheduleError
 from .loop_nests.loops import KernelLoop, buffers_of, loops_of
@@ -164,6 +166,10 @@ _RULES: dict[str, _Rule] = {
 }
 
 
+_MOVES_LOOPS = {"split": SPLIT, "reorder": REORDER}
+"""Steps that can put a loop where its mapping, or that of another one, is not possible."""
+
+
 def run_step(op: sched.KernelOp, step: Step) -> Sequence[KernelLoop]:
     """
     Does one step to a kernel and returns the loops that it made or changed.
@@ -188,4 +194,38 @@ def run_step(op: sched.KernelOp, step: Step) -> Sequence[KernelLoop]:
     for key in rule.required:
         if key not in arguments:
             raise ScheduleError(f"schedule: step '{name}' lacks '{key}'")
-    return rule.run(op, **{**rule.optional, **arguments})
+    given = {**rule.optional, **arguments}
+    if name in _MOVES_LOOPS and _is_mapped(op) and _refusal(op) is None:
+        return _run_mapped(op, _MOVES_LOOPS[name], lambda: rule.run(op, **given))
+    return rule.run(op, **given)
+
+
+def _is_mapped(op: sched.KernelOp) -> bool:
+    return any(
+        isinstance(loop, sched.AxisOp | sched.ReduceOp) and loop.mapping != sched.MappingAttr.get()
+        for loop in loops_of(op).values()
+    )
+
+
+def _refusal(op: sched.KernelOp) -> str | None:
+    """Returns why a kernel cannot run as its loops are mapped, if it cannot."""
+    try:
+        op.verify()
+        lower_kernel(op)
+    except (PassFailedException, VerifyException) as error:
+        return str(error)
+    return None
+
+
+def _run_mapped(
+    op: sched.KernelOp, who: str, run: Callable[[], Sequence[KernelLoop]]
+) -> Sequence[KernelLoop]:
+    """Runs a step that moves loops of a kernel which can run as they are mapped, and must still after it."""
+    before = op.clone()
+    loops = run()
+    refusal = _refusal(op)
+    if refusal is None:
+        return loops
+    op.detach_region(op.body).erase()
+    op.add_region(before.detach_region(before.body))
+    raise ScheduleError(f"{who}: @{op.sym_name.data}: {refusal} (hint: map the loops after it)")

@@ -142,6 +142,41 @@ def test_a_step_that_is_none_is_an_error(step: dict[str, Any], text: str):
     assert caught.value.message.startswith(text)
 
 
+def test_a_step_that_no_mapping_allows_leaves_the_kernel_as_it_was():
+    grouped = Schedule(MATMUL)
+    grouped.map({"i": "block(4)"})
+    before = repr(grouped)
+    with pytest.raises(TenonError, match=r"reorder-axes: @mm: sched.axis: axis %i cannot be block\(4\)"):
+        grouped.reorder("j", "i")
+    assert repr(grouped) == before
+    assert len(grouped.steps) == 1
+    grouped.split("j", 5)  # What is still possible is done.
+    tiled = Schedule(MATMUL)
+    tiled.map({"j": "tile(8)"})
+    with pytest.raises(TenonError, match=r"split-axis: @mm: .*cannot be tile\(8\).* map the loops after it"):
+        tiled.split("k", 4, serial=True)
+    mapped_later = Schedule(MATMUL)
+    mapped_later.reorder("j", "i")
+    mapped_later.map({"j": "block(4)"})
+
+
+def test_a_kernel_that_cannot_run_yet_may_be_scheduled_on():
+    schedule = Schedule(
+        """
+        sched.kernel @f(%x: memref<8x4xf32>) {
+          sched.axis %j = 4 {
+            sched.axis %i = 8 block {
+              %v = memref.load %x[%i, %j] : memref<8x4xf32>
+              memref.store %v, %x[%i, %j] : memref<8x4xf32>
+            }
+          }
+        }
+        """
+    )
+    schedule.split("j", 2)
+    schedule.map({"j_outer": "block", "j_inner": "block"})
+
+
 def test_what_is_no_list_of_steps_is_an_error():
     step = {"step": "split", "axis": "i", "factor": 8}
     for wrong in ("abc", None, step, [3], {3}):
