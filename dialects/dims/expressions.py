@@ -356,6 +356,7 @@ def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
                 (every if factor > 0 else one).append((rest + first * factor, rest + second * factor))
             case _:
                 pass
+    yield from _bounds_by_factor(extent)
     # One pair only: `lower_bound` takes the other atoms apart in turn, so all pairs would be tried in all
     # orders.
     for first, second in every[:1]:
@@ -363,6 +364,23 @@ def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
     if not every:
         for first, second in one:
             yield max(lower_bound(first), lower_bound(second))
+
+
+def _bounds_by_factor(extent: Extent) -> Iterable[int]:
+    """
+    Returns numbers that an extent is never below as a product of an atom that all its terms have, which is not
+    negative: `n * n - (n floordiv 2) * n` is `n` times what is not negative.
+    """
+    terms = list(terms_of(extent))
+    if len(terms) < 2:
+        return
+    for atom in dict.fromkeys(terms[0][0]):
+        low, high = _atom_range(atom)
+        rest = exact_quotient(extent, from_terms({(atom,): 1}))
+        if low < 0 or rest is None:
+            continue
+        bound = lower_bound(rest)
+        yield bound * (low if bound >= 0 else high)
 
 
 def _atom_range(atom: DimAtom) -> tuple[int, int]:

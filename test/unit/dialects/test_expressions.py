@@ -167,6 +167,9 @@ def test_products_of_bounds_are_tight_where_dims_are_from_1():
     assert (lower_bound(n * m - 1), upper_bound(n * m - 1)) == (0, 511)
     assert (n + 63) // 64 == 1
     assert is_at_least(n, 2 * (n // 2))
+    assert is_at_least(n * n, (n // 2) * n)
+    assert is_at_least(n * n * m, (n // 3) * n * m + m * n)
+    assert not is_at_least(n * n, (n // 2) * n + n * m)
     assert not is_at_least(2 * (n // 2), n)
 
 
