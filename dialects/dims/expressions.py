@@ -368,8 +368,8 @@ def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
 
 def _bounds_by_factor(extent: Extent) -> Iterable[int]:
     """
-    Returns numbers that an extent is never below as a product of an atom that all its terms have, which is not
-    negative: `n * n - (n floordiv 2) * n` is `n` times what is not negative.
+    Returns numbers that an extent is never below as one of its atoms, which all terms have and which is not
+    negative, times the rest: `n * n - (n floordiv 2) * n` is `n` times what is not negative.
     """
     terms = list(terms_of(extent))
     if len(terms) < 2:
