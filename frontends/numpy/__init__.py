@@ -15,6 +15,7 @@ from . import (
     creation,
     dtypes,
     elementwise,
+    further,
     indexing,
     info,
     manipulation,
@@ -34,6 +35,7 @@ from .constants import *
 from .creation import *
 from .dtypes import *
 from .elementwise import *
+from .further import *
 from .indexing import *
 from .info import *
 from .manipulation import *
@@ -58,6 +60,7 @@ __all__ += constants.__all__
 __all__ += creation.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
+__all__ += further.__all__
 __all__ += indexing.__all__
 __all__ += info.__all__
 __all__ += linear_algebra.__all__

@@ -84,22 +84,22 @@ def _filled(who: str, shape: Shape, value: float | int | bool, dtype: object, de
     return as_concrete(np.full(extents, value, wanted))
 
 
-def zeros(shape: Shape, *, dtype: object = None, device: str | None = None) -> Array:
+def zeros(shape: Shape, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns an array of zeros, of float64 unless `dtype` says otherwise."""
     return _filled("zeros", shape, 0, FLOAT64 if dtype is None else dtype, device)
 
 
-def ones(shape: Shape, *, dtype: object = None, device: str | None = None) -> Array:
+def ones(shape: Shape, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns an array of ones, of float64 unless `dtype` says otherwise."""
     return _filled("ones", shape, 1, FLOAT64 if dtype is None else dtype, device)
 
 
-def empty(shape: Shape, *, dtype: object = None, device: str | None = None) -> Array:
+def empty(shape: Shape, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns an array of zeros: no element is left to chance."""
     return _filled("empty", shape, 0, FLOAT64 if dtype is None else dtype, device)
 
 
-def full(shape: Shape, fill_value: Operand, *, dtype: object = None, device: str | None = None) -> Array:
+def full(shape: Shape, fill_value: Operand, dtype: object = None, *, device: str | None = None) -> Array:
     """
     Returns an array of one value at all indices, or of the elements of `fill_value` repeated to `shape`.
 
@@ -122,28 +122,28 @@ def _dtype_like(x: object) -> DType:
     return getattr(x, "dtype", None) or _default_dtype(x)
 
 
-def zeros_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
+def zeros_like(x: Array, /, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns zeros of the shape of `x`, and of its dtype unless `dtype` says otherwise."""
     return _filled(
         "zeros_like", shape_of("zeros_like", x), 0, _dtype_like(x) if dtype is None else dtype, device
     )
 
 
-def ones_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
+def ones_like(x: Array, /, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns ones of the shape of `x`, and of its dtype unless `dtype` says otherwise."""
     return _filled(
         "ones_like", shape_of("ones_like", x), 1, _dtype_like(x) if dtype is None else dtype, device
     )
 
 
-def empty_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
+def empty_like(x: Array, /, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns what `zeros_like` does."""
     return _filled(
         "empty_like", shape_of("empty_like", x), 0, _dtype_like(x) if dtype is None else dtype, device
     )
 
 
-def full_like(x: Array, /, fill_value: Operand, *, dtype: object = None, device: str | None = None) -> Array:
+def full_like(x: Array, /, fill_value: Operand, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns what `full` does, of the shape of `x` and of its dtype unless `dtype` says otherwise."""
     return full(
         shape_of("full_like", x),
@@ -154,7 +154,7 @@ def full_like(x: Array, /, fill_value: Operand, *, dtype: object = None, device:
 
 
 def asarray(
-    obj: object, /, *, dtype: object = None, device: str | None = None, copy: bool | None = None
+    obj: object, /, dtype: object = None, *, device: str | None = None, copy: bool | None = None
 ) -> Array:
     """
     Returns an array, a numpy array, a python scalar, or nested lists of these as an array.
@@ -233,7 +233,7 @@ def _has_traced(values: Sequence[object], depth: int = 1) -> bool:
     )
 
 
-def array(obj: object, /, *, dtype: object = None, device: str | None = None) -> Array:
+def array(obj: object, /, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns what `asarray` does, always with memory of its own."""
     return asarray(obj, dtype=dtype, device=device, copy=True)
 
@@ -343,11 +343,11 @@ def linspace(
     start: Operand,
     stop: Operand,
     /,
-    num: int,
+    num: int = 50,
+    endpoint: bool = True,
     *,
     dtype: object = None,
     device: str | None = None,
-    endpoint: bool = True,
 ) -> Array:
     """
     Returns `num` numbers from `start` to `stop`, evenly apart, with `stop` the last one if `endpoint`.
@@ -398,9 +398,9 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
     dtype: object = None,
+    *,
     device: str | None = None,
 ) -> Array:
     """Returns a matrix of zeros with ones on the diagonal `k` above the main one, below it if negative."""
@@ -435,13 +435,13 @@ def _triangle(who: str, x: Array, k: int, upper: bool) -> TracedArray:
 
 
 @array_function(static=("k",))
-def tril(x: Array, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, k: int = 0) -> Array:
     """Returns matrices with zeros above the diagonal `k`. Raises ValueError below rank 2."""
     return _triangle("tril", x, k, upper=False)
 
 
 @array_function(static=("k",))
-def triu(x: Array, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, k: int = 0) -> Array:
     """Returns matrices with zeros below the diagonal `k`. Raises ValueError below rank 2."""
     return _triangle("triu", x, k, upper=True)
 
@@ -471,7 +471,7 @@ def diag(x: Array, /, k: int = 0) -> Array:
     )
 
 
-def identity(n: int, /, *, dtype: object = None, device: str | None = None) -> Array:
+def identity(n: int, /, dtype: object = None, *, device: str | None = None) -> Array:
     """Returns the matrix of `n` rows with ones on the diagonal and zeros elsewhere."""
     return eye(n, dtype=dtype, device=device)
 

@@ -64,7 +64,7 @@ def where(condition: Array, x1: Operand, x2: Operand, /) -> Array:
 
 
 @array_function(static=("side",))
-def searchsorted(x1: Array, x2: Operand, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Operand, /, side: str = "left", sorter: Array | None = None) -> Array:
     """
     The index in int64 at which each element of `x2` goes into the sorted `x1` to keep it sorted: before those
     that are equal for `left`, after them for `right`. `sorter` is what sorts `x1`, as `argsort` gives it;

@@ -23,6 +23,7 @@ from .arguments.axes import axes_of, axis_of
 from .arguments.operands import FLOAT32, FLOAT64, is_float, reshaped
 from .arguments.windows import Windows, aligned, count_of, masked, parts, slice_or_array, together_along
 from .dtypes import greatest_of, least_of
+from .statistics import of_floats
 
 Rule = Callable[[EagerFunction, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -80,7 +81,7 @@ def _reduction(eager: EagerFunction, arguments: tuple[Any, ...], named: dict[str
     rest = {name: value for name, value in bound.arguments.items() if name != "x"}
     # Other functions are written with these; a mean is a sum, of another count of elements.
     if eager.name == "mean":
-        result = _mean(x, base, axes, keeps)
+        result = _mean(x, of_floats("mean", base, rest["dtype"]), axes, keeps)
     elif eager.name in ("argmax", "argmin"):
         result = _place(eager, x, base, axes, rest)
     else:
@@ -90,7 +91,7 @@ def _reduction(eager: EagerFunction, arguments: tuple[Any, ...], named: dict[str
 
 
 def _mean(x: TracedSlice, base: TracedArray, axes: Sequence[int], keeps: bool) -> TracedArray:
-    dtype = x.dtype if is_float(x.dtype) else FLOAT64
+    dtype = base.dtype if is_float(base.dtype) else FLOAT64
     total = function("sum")(ops.cast(base, dtype), axis=tuple(axes), keepdims=keeps)
     return cast(TracedArray, function("divide")(total, ops.cast(count_of(x, axes), dtype)))
 

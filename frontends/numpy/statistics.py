@@ -123,7 +123,7 @@ def total(who: str, x: TracedArray, axis: Axes, dtype: DType, keepdims: bool) ->
 
 
 @array_function(static=_SUMMED)
-def sum(x: Array, /, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, axis: Axes = None, dtype: object = None, *, keepdims: bool = False) -> Array:
     """
     The sum of the elements along `axis`, all of them for None; 0 of no elements. Integers narrower than 64
     bits and booleans are summed in int64 or uint64, and wrap; in bool, the sum is the logical or.
@@ -135,7 +135,7 @@ def sum(x: Array, /, axis: Axes = None, *, dtype: object = None, keepdims: bool 
 
 
 @array_function(static=_SUMMED)
-def prod(x: Array, /, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, axis: Axes = None, dtype: object = None, *, keepdims: bool = False) -> Array:
     """The product of the elements along `axis`; 1 of no elements. dtypes and errors are those of `sum`."""
     (x,) = operands("prod", x)
     wanted = sum_dtype("prod", x, dtype)
@@ -202,16 +202,29 @@ def _count(x: Array, axes: Sequence[int]) -> Extent:
     return math.prod(x.shape[axis] for axis in axes)
 
 
-@array_function(static=_REDUCED)
-def mean(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
+@array_function(static=_SUMMED)
+def mean(x: Array, /, axis: Axes = None, dtype: object = None, *, keepdims: bool = False) -> Array:
     """
     The mean of the elements along `axis`, NaN of none. Integers give float64; float16 and narrower floats are
-    summed in float32.
+    summed in float32. With `dtype` the elements are converted to that first.
+
+    Raises TypeError where `dtype` is none of floats.
     """
-    (x,) = operands("mean", x)
+    x = of_floats("mean", x, dtype)
     axes = axes_of("mean", axis, len(x.shape))
     total = _reduced("mean", "add", _wide(x), axes, keepdims)
     return ops.cast(_over_count(total, _count(x, axes)), _mean_dtype(x))
+
+
+def of_floats(who: str, x: Array, dtype: object) -> TracedArray:
+    """Returns an array in a dtype of floats, if one is given. Raises TypeError for another dtype."""
+    (source,) = operands(who, x)
+    if dtype is None:
+        return source
+    wanted = dtype_of(who, dtype)
+    if not is_float(wanted):
+        raise TypeError(f"{who}: dtype is {wanted}, expected one of floats")
+    return ops.cast(source, wanted)
 
 
 def _variance(who: str, x: TracedArray, axis: Axes, correction: float, keepdims: bool) -> TracedArray:
@@ -223,21 +236,54 @@ def _variance(who: str, x: TracedArray, axis: Axes, correction: float, keepdims:
     return _over_count(total, count, correction)
 
 
-@array_function(static=("axis", "correction", "keepdims"))
-def std(x: Array, /, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
+_SPREAD = ("axis", "dtype", "ddof", "correction", "keepdims")
+
+
+@array_function(static=_SPREAD)
+def std(
+    x: Array,
+    /,
+    axis: Axes = None,
+    dtype: object = None,
+    *,
+    ddof: float | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
     """The square root of what `var` gives."""
-    (x,) = operands("std", x)
-    return ops.cast(ops.sqrt(_variance("std", x, axis, correction, keepdims)), _mean_dtype(x))
+    x = of_floats("std", x, dtype)
+    less = correction_of("std", ddof, correction)
+    return ops.cast(ops.sqrt(_variance("std", x, axis, less, keepdims)), _mean_dtype(x))
 
 
-@array_function(static=("axis", "correction", "keepdims"))
-def var(x: Array, /, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
+@array_function(static=_SPREAD)
+def var(
+    x: Array,
+    /,
+    axis: Axes = None,
+    dtype: object = None,
+    *,
+    ddof: float | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
     """
     The sum of the squared distances from the mean along `axis`, divided by the number of elements less
-    `correction`: NaN or inf where that is not more than 0. dtypes are those of `mean`.
+    `correction`, which numpy also calls `ddof`: NaN or inf where that is not more than 0. dtypes are those of
+    `mean`.
+
+    Raises ValueError where `correction` and `ddof` are given.
     """
-    (x,) = operands("var", x)
-    return ops.cast(_variance("var", x, axis, correction, keepdims), _mean_dtype(x))
+    x = of_floats("var", x, dtype)
+    less = correction_of("var", ddof, correction)
+    return ops.cast(_variance("var", x, axis, less, keepdims), _mean_dtype(x))
+
+
+def correction_of(who: str, ddof: float | None, correction: float) -> float:
+    """Returns the one of two names of a number that is given. Raises ValueError where both are."""
+    if ddof is not None and correction:
+        raise ValueError(f"{who}: ddof={ddof} and correction={correction} are given, expected one of them")
+    return correction if ddof is None else ddof
 
 
 @array_function(static=_REDUCED)
@@ -323,13 +369,13 @@ def _cumulated(
 
 
 @array_function(static=("axis", "dtype"))
-def cumsum(x: Array, /, axis: int | None = None, *, dtype: object = None) -> Array:
+def cumsum(x: Array, /, axis: int | None = None, dtype: object = None) -> Array:
     """What `cumulative_sum` gives, but None goes through the elements in row-major order."""
     return _accumulated("cumsum", "add", x, axis, dtype)
 
 
 @array_function(static=("axis", "dtype"))
-def cumprod(x: Array, /, axis: int | None = None, *, dtype: object = None) -> Array:
+def cumprod(x: Array, /, axis: int | None = None, dtype: object = None) -> Array:
     """What `cumulative_prod` gives, but None goes through the elements in row-major order."""
     return _accumulated("cumprod", "mul", x, axis, dtype)
 
@@ -343,7 +389,7 @@ def _accumulated(who: str, kind: str, x: Array, axis: int | None, dtype: object)
 
 @array_function(static=("axis", "n"))
 def diff(
-    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+    x: Array, /, n: int = 1, axis: int = -1, *, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
     """
     The differences of neighbours along `axis`, taken `n` times; of booleans, whether they differ. `prepend`

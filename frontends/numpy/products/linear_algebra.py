@@ -118,8 +118,8 @@ def tensordot(
     x1: Array,
     x2: Array,
     /,
-    *,
     axes: int | Sequence[int | Sequence[int]] = 2,
+    *,
     preferred_element_type: object = None,
 ) -> Array:
     """
@@ -267,7 +267,7 @@ def diagonal_along(who: str, x: Array, offset: int, axis1: int, axis2: int) -> T
 
 
 @array_function(static=("offset", "axis1", "axis2", "dtype"))
-def trace(x: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: object = None) -> Array:
+def trace(x: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None) -> Array:
     """The sum of what `diagonal` gives. dtypes are those of `sum`."""
     return trace_along("trace", x, offset, axis1, axis2, dtype)
 

@@ -133,7 +133,7 @@ INNER_FLOORS = {
         ("jit", "numpy", "stablehlo"),
         ("onnx", "torch"),
     ),
-    "frontends.numpy": (("arguments",), ("products",)),
+    "frontends.numpy": (("arguments",), ("products",), ("further",)),
     "frontends.onnx": (("ops",), ("layers",), ("fusions", "quantised")),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }

@@ -1,0 +1,158 @@
+"""How often values are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...arrays.array import Array
+from ...calls.dispatch import array_function
+from ..arguments.axes import integer_of
+from ..arguments.operands import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    Operand,
+    common,
+    is_float,
+    is_integer,
+    no_loop,
+)
+from ..creation import asarray, linspace, zeros
+from ..elementwise import clip
+from ..indexing import take
+from ..manipulation import reshape
+from ..predicates import equal
+from ..searching import searchsorted, where
+from ..sorting import sort
+from ..statistics import diff, max, min, sum
+from ..values import values_of
+
+__all__ = ["bincount", "histogram", "histogram_bin_edges", "isin"]
+
+
+def bincount(
+    x: Array, /, weights: Array | None = None, minlength: int = 0, *, length: int | None = None
+) -> Array:
+    """
+    How often each of the numbers 0, 1, ... is there, or the sums of the `weights` of those that are it.
+    `length`, jax's name, says how many numbers there are to count, and leaves others out; without it that is
+    one more than the greatest, and `minlength` or more, for which the values must be known.
+
+    Raises:
+        TracingError: `x` is traced and there is no `length`.
+        ValueError: its rank is not 1, a value is negative, or the weights have another shape.
+        TypeError: it is not of integers.
+    """
+    numbers = asarray(x)
+    if numbers.ndim != 1:
+        raise ValueError(f"bincount: the array has shape {numbers.shape}, expected one axis")
+    if not is_integer(numbers.dtype) and numbers.dtype != BOOL:
+        raise no_loop("bincount", numbers.dtype)
+    if length is None:
+        values = values_of("bincount", numbers, "bincount(x, length=...)")
+        if values.size and values.min() < 0:
+            raise ValueError(f"bincount: {values.min()} is negative")
+        least = integer_of("bincount", "minlength", minlength)
+        length = np.maximum(int(values.max()) + 1 if values.size else 0, least).item()
+    if weights is not None and asarray(weights).shape != numbers.shape:
+        raise ValueError(
+            f"bincount: weights have shape {asarray(weights).shape}, and the array {numbers.shape}"
+        )
+    return _counted(numbers, weights, integer_of("bincount", "length", length))
+
+
+@array_function(static=("length",))
+def _counted(numbers: Array, weights: Array | None, length: int) -> Array:
+    places = numbers.astype(INT64)
+    heavy = asarray(1, INT64) if weights is None else weights.astype(FLOAT64)
+    counts = zeros((length,), heavy.dtype)
+    if not length:
+        return counts
+    is_counted = (places >= 0) & (places < length)
+    return counts.at[clip(places, 0, length - 1)].add(where(is_counted, heavy, 0))
+
+
+def histogram_bin_edges(
+    x: Array,
+    /,
+    bins: int | Array | Sequence[float] = 10,
+    range: tuple[float, float] | None = None,
+) -> Array:
+    """
+    The edges of `bins` bins of one width, from the least to the greatest element or over `range`; edges
+    themselves as they are.
+
+    Raises ValueError where there are no bins, or edges of another rank than 1.
+    """
+    if not isinstance(bins, int):
+        edges = asarray(bins)
+        if edges.ndim != 1:
+            raise ValueError(f"histogram: bins have shape {edges.shape}, expected one axis")
+        return edges
+    if bins < 1:
+        raise ValueError(f"histogram: {bins} bins, expected 1 or more")
+    source = asarray(x)
+    if range is not None:
+        low, high = (asarray(each).astype(FLOAT64) for each in range)
+    elif source.size == 0:
+        low, high = asarray(0.0), asarray(1.0)
+    else:
+        low, high = min(source).astype(FLOAT64), max(source).astype(FLOAT64)
+    is_point = equal(low, high)
+    edges = linspace(where(is_point, low - 0.5, low), where(is_point, high + 0.5, high), bins + 1)
+    return edges.astype(source.dtype) if is_float(source.dtype) else edges
+
+
+def histogram(
+    x: Array,
+    /,
+    bins: int | Array | Sequence[float] = 10,
+    range: tuple[float, float] | None = None,
+    density: bool = False,
+    weights: Array | None = None,
+) -> tuple[Array, Array]:
+    """
+    How many elements are in each bin, and the edges, as `histogram_bin_edges` gives them, which must rise.
+    The last bin has its right edge too; what is outside of all, or NaN, is not counted. With `weights` their
+    sums; with `density` as shares of the whole over the widths.
+
+    Raises ValueError where weights have another shape than `x`, and as `histogram_bin_edges`.
+    """
+    edges = histogram_bin_edges(x, bins, range)
+    if weights is not None and asarray(weights).shape != asarray(x).shape:
+        raise ValueError(
+            f"histogram: weights have shape {asarray(weights).shape}, and the array {asarray(x).shape}"
+        )
+    return _sorted_into(asarray(x), edges, weights, density), edges
+
+
+@array_function(static=("density",))
+def _sorted_into(x: Array, edges: Array, weights: Array | None, density: bool) -> Array:
+    values, limits = common("histogram", reshape(x, (-1,)), edges)
+    count = limits.shape[0] - 1
+    place = where(equal(values, limits[-1]), count - 1, searchsorted(limits, values, "right") - 1)
+    is_counted = (values >= limits[0]) & (values <= limits[-1])
+    heavy = asarray(1, INT64) if weights is None else reshape(weights, (-1,))
+    if heavy.dtype == BOOL:
+        heavy = heavy.astype(INT64)
+    bins = zeros((count,), heavy.dtype)
+    found = bins.at[clip(place, 0, count - 1)].add(where(is_counted, heavy, 0).astype(heavy.dtype))
+    if not density:
+        return found
+    shares = found.astype(FLOAT64)
+    return shares / diff(limits).astype(FLOAT64) / sum(shares)
+
+
+@array_function(static=("invert",))
+def isin(x: Operand, test_elements: Operand, /, *, invert: bool = False) -> Array:
+    """Whether each element is among others, or with `invert` is not. NaN is among nothing."""
+    values, others = common("isin", x, test_elements)
+    ordered = sort(reshape(others, (-1,)))
+    if ordered.shape[0] == 0:
+        found = zeros(values.shape, BOOL)
+    else:
+        place = clip(searchsorted(ordered, values), 0, ordered.shape[0] - 1)
+        found = equal(take(ordered, place, 0), values)
+    return ~found if invert else found
