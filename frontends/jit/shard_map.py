@@ -246,4 +246,6 @@ def _spread(specs: Any, tree: Any, what: str) -> list[Sharding]:
 
 def _shown(value: Any) -> str:
     kind: Any = value.__class__
-    return f"a {kind.__name__}"
+    items = cast("Sequence[Any]", value)
+    several = f" of {len(items)}" if isinstance(value, tuple | list | dict) else ""
+    return f"a {kind.__name__}{several}"

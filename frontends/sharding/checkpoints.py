@@ -42,7 +42,7 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
         TypeError: a leaf is no sharded array.
         TenonError: there are none, or they are of several meshes.
         OSError: this rank cannot write, or another program has written to the folder meanwhile.
-        RankError: another rank could not write, has ended, or failed.
+        RankError: another rank saves other arrays, could not write, has ended, or failed.
     """
     leaves: list[Any] = []
     structure = flatten(tree, leaves)
@@ -53,6 +53,10 @@ def save_checkpoint(folder: str | PathLike[str], tree: Any) -> None:
     if len({leaf.sharding.mesh for leaf in leaves}) != 1:
         raise TenonError("save_checkpoint: expected sharded arrays of one mesh")
     mesh: Mesh = leaves[0].sharding.mesh
+    if mesh.group is None:
+        # Ranks that save other arrays would write an index that lacks them, or parts that nobody reads.
+        saved = [f"{name} {leaf.aval} {leaf.sharding}" for name, leaf in zip(names, leaves, strict=True)]
+        mesh.world.begin_check("\n".join(saved).encode(), "arrays that are saved").wait()
     root = Path(folder)
     is_first = 0 in mesh.here
     token = secrets.token_bytes(8) if is_first else bytes(8)

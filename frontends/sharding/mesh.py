@@ -40,7 +40,8 @@ class Mesh:
         ValueError: an extent is less than 1, or the names are not as many, or not different, as the ranks.
         TenonError: the world, `ranks` or `devices` has another number of ranks, the world lacks one of them,
             or a device is there twice, or of another kind than the first.
-        RankError: one of the ranks has ended, or does not come within the limit.
+        RankError: one of the ranks has ended, or does not come within the limit, or gives all `ranks` in
+            another order.
         MissingExtraError: there are several ranks, and mpi4py is not installed.
         DeviceError: MPI cannot be used.
     """
@@ -66,6 +67,8 @@ class Mesh:
         world: World | None = None,
         devices: Any = None,
     ) -> None:
+        if not isinstance(shape, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Mesh: the shape is {shape!r}, expected a tuple of integers")
         extents, names = tuple(shape), tuple([axis_names] if isinstance(axis_names, str) else axis_names)
         for extent in extents:
             if type(extent) is not int:
@@ -101,6 +104,8 @@ class Mesh:
                 f"Mesh: rank {world.rank}: a mesh of shape {extents} has {self.size} ranks, and {known} "
                 f"(hint: mpiexec -n {self.size}{fewer})"
             )
+        if ranks is not None and len(among) == world.size:
+            world.begin_check(repr(among).encode(), "mesh of all ranks").wait()
         self._place = id(world), among
         self.is_here = world.rank in among
         if ranks is None:

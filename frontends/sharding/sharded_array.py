@@ -77,5 +77,23 @@ class ShardedArray:
             f"(hint: {hint}, tenon.gather(x) for all of it)"
         )
 
+    def refuse(self, *_: object) -> NoReturn:
+        """Raises TypeError: what computes with the array is a program of all ranks, which takes it."""
+        raise TypeError(
+            f"an array of shape {self.shape} is spread over {self.sharding.mesh.size_text}: it is computed "
+            "with in a function of tenon.jit or tenon.shard_map that takes it as an argument "
+            "(hint: tenon.jit(f)(x), or tenon.gather(x))"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __abs__ = __invert__ = refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __getitem__ = refuse
+
+    def __eq__(self, other: object) -> Any:
+        return True if self is other else self.refuse()
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"<sharded {self.aval} by {self.sharding}>"

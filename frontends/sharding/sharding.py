@@ -132,7 +132,8 @@ def sharding(mesh: Mesh, /, *spec: AxisSpec) -> Sharding:
     dims: list[tuple[str, ...]] = []
     used: list[str] = []
     for part in spec:
-        names: tuple[str, ...] = () if part is None else (part,) if isinstance(part, str) else tuple(part)
+        is_several = isinstance(part, tuple | list)
+        names: tuple[str, ...] = () if part is None else tuple(part) if is_several else (cast(str, part),)
         for name in names:
             if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"sharding: {name!r} is no name of an axis")

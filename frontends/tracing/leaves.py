@@ -51,6 +51,8 @@ def aval_of_value(value: Any, who: str) -> Aval:
         refuse_slice(value, who)
     if hasattr(value, "__dlpack__"):
         return as_concrete(value).aval
+    if (refuse := getattr(value, "refuse", None)) is not None:
+        refuse()  # An array that ranks have parts of, which says what it is for.
     raise TypeError(f"{who} is {shown(value)}, expected an array or a number")
 
 

@@ -178,7 +178,7 @@ def test_no_mesh_or_no_spec_is_an_error():
     ):
         tenon.shard_map(lambda x: x, mesh, P(), other)
     with pytest.raises(
-        TenonError, match=r"^shard_map: in_specs is a tuple, which does not fit a tuple there"
+        TenonError, match=r"^shard_map: in_specs is a tuple of 2, which does not fit a tuple of 1 there"
     ):
         tenon.shard_map(lambda x: x, mesh, (P(), P()), P())(A)
 

@@ -124,6 +124,22 @@ def test_a_rank_that_cannot_write_is_named_to_the_others(tmp_path: Path):
     assert sorted(told) == [(0, message), (1, "itself")]
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_ranks_that_save_other_arrays_are_an_error(more: int, tmp_path: Path):
+    def fewer(mesh):
+        x = tenon.shard(A, tenon.sharding(mesh, "x"))
+        tenon.save_checkpoint(tmp_path, {"x": x, "y": x} if mesh.rank == more else {"x": x})
+
+    def another(mesh):
+        values = A.astype(np.float64) if mesh.rank == more else A
+        tenon.save_checkpoint(tmp_path, tenon.shard(values, tenon.sharding(mesh, "x")))
+
+    for run in (fewer, another):
+        with pytest.raises(RankError, match="differ in their arrays that are saved"):
+            on(2, run)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_damaged_or_missing_is_an_error(tmp_path: Path):
     save(tmp_path, 2)
     (path,) = tmp_path.glob("data-*/0-1.bin")

@@ -22,6 +22,14 @@ def test_meshes_of_the_same_ranks_are_the_same():
     assert tenon.Mesh((2,), ("x",), world=one) != tenon.Mesh((2,), ("y",), world=one)
 
 
+def test_ranks_that_order_all_ranks_otherwise_are_an_error():
+    def run(world):
+        tenon.Mesh((2,), ("x",), ranks=[0, 1] if world.rank else [1, 0], world=world)
+
+    with pytest.raises(RankError, match="differ in their mesh of all ranks"):
+        tenon.run_ranks(2, lambda: run(tenon.current_world()))
+
+
 def test_without_a_launcher_there_is_one_rank():
     assert tenon.Mesh((1, 1), ("x", "y")).size == 1
 
@@ -32,6 +40,7 @@ def test_without_a_launcher_there_is_one_rank():
         ((2, 2), ("x",), ValueError, r"^Mesh: shape \(2, 2\) and 1 names of axes, expected one for each$"),
         ((), (), ValueError, r"^Mesh: shape \(\) and 0 names of axes"),
         ((1, 0), ("x", "y"), ValueError, r"^Mesh: an extent is 0, expected 1 or more \(shape \(1, 0\)\)$"),
+        (2, ("x",), TypeError, r"^Mesh: the shape is 2, expected a tuple of integers$"),
         ((1.0,), ("x",), TypeError, r"^Mesh: an extent is 1\.0, expected an integer$"),
         ((True,), ("x",), TypeError, r"^Mesh: an extent is True, expected an integer$"),
         ((1,), (3,), TypeError, r"^Mesh: an axis is called 3, expected an identifier$"),

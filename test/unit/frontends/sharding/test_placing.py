@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
+import tenon.numpy as tnp
 from tenon import TenonError
 from tenon.semantics.ranks.local_world import local_worlds
 
@@ -31,6 +32,29 @@ def test_each_rank_takes_its_part_and_all_is_gathered_again():
         ((4, 0), (3, 5), about),
         ((4, 5), (3, 4), about),
     ]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1,
+        lambda x: 2 * x,
+        lambda x: x @ x,
+        lambda x: x == tenon.shard(WHOLE, alone()),
+        lambda x: bool(x),
+        lambda x: x[0],
+        lambda x: tnp.add(x, 1),
+        lambda x: tenon.jit(lambda y: y + x)(WHOLE),
+        lambda x: tenon.jit(lambda y: tnp.add(y, x))(WHOLE),
+    ],
+)
+def test_a_sharded_array_that_is_no_argument_of_a_program_says_what_to_do(use):
+    x = tenon.shard(WHOLE, alone())
+    with pytest.raises(
+        TypeError, match=r"^an array of shape \(7, 9\) is spread over 1 ranks: .* as an argument"
+    ):
+        use(x)
+    assert x == x and len({x, x}) == 1
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 4)])

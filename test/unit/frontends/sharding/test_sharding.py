@@ -46,6 +46,7 @@ def test_a_sharding_says_what_it_is():
         (("z",), ValueError, r"^sharding: the mesh has no axis 'z', it has x, y$"),
         (("x", "x"), ValueError, r"^sharding: axis 'x' splits twice$"),
         ((("x", 3),), TypeError, r"^sharding: 3 is no name of an axis$"),
+        ((0,), TypeError, r"^sharding: 0 is no name of an axis$"),
     ],
 )
 def test_axes_that_are_none_are_an_error(spec, error, message):
