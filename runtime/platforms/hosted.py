@@ -3,7 +3,8 @@ Keeps the host's copy of hosted tensor nodes and the devices' in step, lazily: w
 when a device is to read it, and what a device wrote is fetched when the host is to read it.
 
 Only what the host writes makes devices lag: each device's copy is its own otherwise, and goes to others by
-`Context.device_to_device`.
+`Context.device_to_device`. One that lags is sent what the host has then, which may be what another device has
+written since.
 """
 
 from __future__ import annotations

@@ -206,6 +206,18 @@ def test_what_one_device_computed_goes_to_another_by_a_copy(platform: Platform):
     assert w.get_values().tolist() == [2] * 4
 
 
+def test_a_device_that_lags_gets_what_another_one_made_of_what_the_host_wrote(platform: Platform):
+    code = platform.compile(COUNT_HOSTED)
+    w = code.nodes["w"]
+    first, second = (device.make_context().init_zeros(w).link(code) for device in platform.devices)
+    w.set_values(np.float32([1, 2, 3, 4]))
+    first.run().sync()
+    second.run().sync()
+    assert second.context.to_host(w).tolist() == [3, 4, 5, 6]
+    first.run().sync()  # Its own copy does not lag: the host has written nothing since.
+    assert first.context.to_host(w).tolist() == [3, 4, 5, 6]
+
+
 def test_a_copy_sends_what_the_host_has_first(platform: Platform):
     node = node_of(4, mode="hosted")
     source = platform.get_device(0).make_context().init_zeros(node)
