@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -31,6 +31,7 @@ from ..runtime.executables.executable import Executable
 from ..runtime.executables.sized_executable import SizedExecutable
 from ..runtime.plan.signature import ArrayType
 from ..runtime.timeline.timeline import Timeline, record_timeline
+from ..semantics.computed_precision import result_precisions
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .run.input_arrays import collect_arguments, read_arrays, readable
@@ -95,7 +96,8 @@ class TenonRun:
         name = entry.sym_name.data
         with compile(module, backend=REFERENCE, entry=name, callbacks=self.args.callbacks) as reference:
             arguments, state = self._arguments(module, reference, entry)
-            return _Interpreted(arguments, state, RunOutcome.of(reference, arguments, state))
+            outcome = replace(RunOutcome.of(reference, arguments, state), precisions=result_precisions(entry))
+            return _Interpreted(arguments, state, outcome)
 
     def _execute_ranks(
         self,

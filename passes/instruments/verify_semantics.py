@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from ...dialects.dims.expressions import DimSymbol
 from ...dialects.graph import dims_of
 from ...dialects.modules.entry import find_entry
 from ...errors import TenonError
+from ...semantics.computed_precision import result_precisions
+from ...semantics.numpy_types import dtype_of
 from .all_rank_modules import AllRankModules, ExecuteRanks
 from .interface import PassInstrument
 from .random_inputs import random_inputs
@@ -42,7 +44,8 @@ _RELATIVE_TOLERANCE = {
     **{"float8_e5m2": 0.5, "float8_e4m3fn": 0.25, "float8_e4m3": 0.25},
 }
 """
-How far a result may move when a pass fixes the order of a reduction, by dtype; other dtypes agree exactly.
+How far a result may move when a pass fixes the order of a reduction, by the dtype that it was computed in;
+results of other dtypes agree exactly.
 """
 
 
@@ -103,6 +106,9 @@ class VerifySemantics(PassInstrument):
             for seed in self.seeds
         }
         self._expected = {key: self._run(module, *key) for key in self._states}
+        for (name, seed), outcome in self._expected.items():
+            precisions = [dtype_of(type).name for type in result_precisions(find_entry(module, name))]
+            self._expected[name, seed] = replace(outcome, precisions=precisions)
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
         if self.ranks is not None:
@@ -191,6 +197,8 @@ class _Outcome:
 
     results: Arrays
     nodes: Mapping[str, Array]
+    precisions: Sequence[str] = ()
+    """The dtype that each result was computed in, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -235,17 +243,20 @@ def _first_difference(expected: _Outcome, found: _Outcome) -> _Difference | None
         if (before.shape, before.dtype) != (after.shape, after.dtype):
             text = f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
             return _Difference(text)
-        if len(wrong := np.argwhere(~_agree(before, after))):
+        precision = before.dtype.name
+        if isinstance(key, int) and key < len(expected.precisions):
+            precision = expected.precisions[key]
+        if len(wrong := np.argwhere(~_agree(before, after, precision))):
             index = tuple(wrong[0].tolist())
             place = ", ".join(map(str, index))
             return _Difference(f"{name} at [{place}] was {before[index]}, is now {after[index]}", key, index)
     return None
 
 
-def _agree(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    tolerance = _RELATIVE_TOLERANCE.get(before.dtype.name)
-    if tolerance is None:
+def _agree(before: npt.NDArray[Any], after: npt.NDArray[Any], precision: str) -> npt.NDArray[np.bool_]:
+    if before.dtype.name not in _RELATIVE_TOLERANCE:
         return np.asarray(np.equal(before, after))
+    tolerance = _RELATIVE_TOLERANCE[precision]
     before, after = before.astype(np.float64), after.astype(np.float64)
     finite = np.abs(before[np.isfinite(before)])
     scale = np.maximum(np.abs(before), finite.mean() if finite.size else 0.0)

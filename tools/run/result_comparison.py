@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from ...backends.reference.comparison import differences
 from ...runtime.plan.signature import shape_text
+from ...semantics.numpy_types import element_type_of_dtype
 
 Array = npt.NDArray[Any]
 
@@ -24,8 +25,8 @@ class Comparison:
 
 def compare(found: Array, expected: Array, element_type: Attribute, terms: int) -> Comparison:
     """
-    Compares two results of `element_type`. Floats may differ as much as the order of a sum of `terms` terms
-    can make them, for `graph` leaves that order open; integers and booleans may not.
+    Compares two results that were computed in `element_type`. Floats may differ as much as the order of a sum
+    of `terms` terms can make them, for `graph` leaves that order open; integers and booleans may not.
     """
     if found.shape != expected.shape:
         return Comparison(False, f"shape {shape_text(found.shape)}, expected {shape_text(expected.shape)}")
@@ -35,7 +36,8 @@ def compare(found: Array, expected: Array, element_type: Attribute, terms: int) 
         return Comparison(False, str(beyond))
     if within := differences(found, expected, element_type=element_type, ulps=0):
         count, place = f"{within.count} of {within.total}", ", ".join(map(str, within.index))
+        of = "" if element_type_of_dtype(found.dtype) == element_type else f" (computed in {element_type})"
         return Comparison(
-            True, f"agree; {count} elements differ, the worst by {within.ulps} ulps at [{place}]"
+            True, f"agree; {count} elements differ, the worst by {within.ulps} ulps at [{place}]{of}"
         )
     return Comparison(True, "equal, but for the bits of NaN or the signs of zeros")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.ir import Attribute
 
 from ...runtime.executables.executable import Executable
 from ...semantics.numpy_types import element_type_of_dtype
@@ -23,6 +24,8 @@ class RunOutcome:
 
     results: Sequence[Array]
     nodes: Mapping[str, Array]
+    precisions: Sequence[Attribute] = ()
+    """The element type that each result was computed in, where that is known."""
 
     @staticmethod
     def of(executable: Executable, arguments: Sequence[Any], state: RunState) -> RunOutcome:
@@ -46,5 +49,7 @@ def compare_outcomes(
 ) -> Iterator[tuple[str, Comparison]]:
     """Yields how each result and each node that changed compares, with its name."""
     terms = max((np.size(array) for array in (*arguments, *state.nodes.values())), default=1)
-    for name, one, other in found.pairs(expected, state):
-        yield name, compare(one, other, element_type_of_dtype(other.dtype), terms)
+    for number, (name, one, other) in enumerate(found.pairs(expected, state)):
+        known = expected.precisions
+        type = known[number] if number < len(known) else element_type_of_dtype(other.dtype)
+        yield name, compare(one, other, type, terms)

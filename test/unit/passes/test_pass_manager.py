@@ -534,6 +534,22 @@ def test_integers_have_to_agree_exactly():
         check_semantics([np.array([100000])], [np.array([100001])])
 
 
+def test_what_was_computed_in_narrower_floats_may_move_as_these():
+    text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf64> {
+      %e = graph.exp %x : tensor<2xf32>
+      %d = graph.cast %e : tensor<2xf32> -> tensor<2xf64>
+      func.return %d : tensor<2xf64>
+    }"""
+    for difference, is_error in ((1e-5, False), (1e-2, True)):
+        answers = [[np.array([1.0, 2.0])], [np.array([1.0, 2.0 + difference])]]
+        check = VerifySemantics(lambda *arguments, answers=answers: answers.pop(0))
+        if is_error:
+            with pytest.raises(SemanticsError, match=r"output 0 at \[1\] was 2.0, is now 2.01"):
+                run("append", check, module=parse_module(text))
+        else:
+            run("append", check, module=parse_module(text))
+
+
 def test_a_function_that_vanishes_is_an_error():
     @dataclass(frozen=True)
     class ErasePass(ModulePass):

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -286,6 +287,25 @@ def test_a_comparison_that_fails_exits_with_1(
     first, second = out.splitlines()
     assert first.startswith("result0: llvm and reference: 6 of 6 elements differ")
     assert second == "result1: llvm and reference: same bits"
+
+
+def test_results_may_differ_by_the_floats_that_they_were_computed_in(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    Path("wide.mlir").write_text("""\
+func.func @f(%x: tensor<5x64xf32>) -> tensor<5xf64> {
+  %s = graph.reduce add %x axes [1] : tensor<5x64xf32> -> tensor<5xf32>
+  %d = graph.cast %s : tensor<5xf32> -> tensor<5xf64>
+  func.return %d : tensor<5xf64>
+}
+""")
+    code, out, _ = run(capsys, "wide.mlir", "--compare", "--print", "none")
+    assert code == SUCCESS
+    assert re.fullmatch(
+        r"result0: llvm and reference: agree; . of 5 elements differ, the worst by \d+ ulps at \[.\] "
+        r"\(computed in f32\)\n",
+        out,
+    )
 
 
 def test_what_the_interpreter_refuses_is_not_run_on_a_backend(
