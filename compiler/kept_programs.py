@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from threading import Lock
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from ..dialects.modules.canonical_text import canonical_text
 from ..passes.pass_manager import PassManager
 from ..runtime.plan.lowered_program import LoweredProgram
 from ..runtime.plan.plan_codec import decode, encode
+from ..runtime.plan.program_plan import ProgramPlan
 from ..runtime.plan.stages import Stages, stage_makers
 
 _OWN_PACKAGES = (f"{__name__.partition('.')[0]}.", "xdsl.")
@@ -163,9 +165,19 @@ def store_program(lowered: LoweredProgram, backend: Backend) -> None:
     if folder is None or lowered.key is None or lowered.module is None:
         return
     sections: list[bytes] = []
-    data = encode((lowered.plan, lowered.code_digest, tuple(lowered.stages), lowered.vanishing), sections)
+    plan = _without_places(lowered.plan)
+    data = encode((plan, lowered.code_digest, tuple(lowered.stages), lowered.vanishing), sections)
     about = f"@{lowered.name} for {backend.device.name}: {lowered.plan}"
     folder.store(lowered.key, Record(data, tuple(sections), about))
+
+
+def _without_places(plan: ProgramPlan) -> ProgramPlan:
+    """Returns a plan without the lines that its collectives are of: who finds it may have other ones."""
+    calls = [
+        call if call.collective is None else replace(call, collective=replace(call.collective, where=""))
+        for call in plan.host_calls
+    ]
+    return replace(plan, host_calls=tuple(calls))
 
 
 def note_lookup(*, hit: bool) -> None:

@@ -171,3 +171,33 @@ def test_an_array_of_another_mesh_inside_is_an_error():
 
     with pytest.raises(TenonError, match=r"shard: Mesh\(z=2\), and @<lambda> has arrays on Mesh\(x=2\)$"):
         on(2, run)
+
+
+SAME_OPS = "def f(x):\n    return tnp.sum(x, axis=0)\n"
+
+
+def of_script(name: str):
+    """Returns a function as a script of that name has it."""
+    found = {"tnp": tnp}
+    exec(compile(SAME_OPS, name, "exec"), found)
+    return found["f"]
+
+
+def test_an_error_of_a_kept_program_has_no_line_of_the_script_that_left_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TENON_CACHE", raising=False)
+
+    def run(mesh, script, ends):
+        x = tenon.shard(A, tenon.sharding(mesh, "x"))
+        f = tenon.jit(of_script(script), name="f")
+        f(x)
+        if not ends or mesh.rank == 0:
+            f(x)
+
+    on(2, lambda mesh: run(mesh, "first_script.py", False))
+    hits = tenon.cache_info().hits
+    with pytest.raises(RankError, match="rank 1 has ended") as caught:
+        on(2, lambda mesh: run(mesh, "second_script.py", True))
+    assert tenon.cache_info().hits == hits + 2
+    assert "first_script.py" not in str(caught.value)
+    assert __file__ in str(caught.value)
