@@ -337,6 +337,7 @@ ERRORS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: tnp.convolve(x, x), ValueError, "convolve: sequences have shapes (2, 3) and (2, 3)"),
     (lambda x: tnp.convolve(x[0], x[0], "odd"), ValueError, "convolve: mode is 'odd'"),
     (lambda x: tnp.correlate(x[0] > 0, x[0]), TypeError, "correlate: not supported for the input types"),
+    (lambda x: tnp.vdot(x, x[0, :1]), ValueError, "dot"),
     (lambda x: tnp.block([[x], x]), ValueError, "block: an array lies 1 lists deep, others 2"),
     (lambda x: tnp.block([[x], []]), ValueError, "block: a list is empty"),
     (lambda x: tnp.vsplit(x[0], 1), ValueError, "vsplit: the array must have 2 dimensions or more"),

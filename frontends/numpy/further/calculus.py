@@ -9,7 +9,7 @@ from typing import Any
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
 from ..arguments.axes import axes_of, axis_of
-from ..arguments.operands import FLOAT64, Operand, floats, is_float, operands
+from ..arguments.operands import FLOAT64, Operand, common, is_float, operands
 from ..creation import asarray, zeros_like
 from ..elementwise import abs, clip, remainder, sqrt
 from ..manipulation import concat, reshape, stack
@@ -71,9 +71,7 @@ def gradient(
 
 @array_function(static=("axis", "edge_order"))
 def _slope(x: Array, spacing: Any, axis: int, edge_order: int) -> Array:
-    (values,) = floats("gradient", x) if not is_float(x.dtype) else operands("gradient", x)
-    if not is_float(x.dtype):
-        values = values.astype(FLOAT64)
+    values = x if is_float(x.dtype) else x.astype(FLOAT64)
     extent, rank = values.shape[axis], values.ndim
     if extent < edge_order + 1:
         raise ValueError(f"gradient: {extent} samples along axis {axis}, expected {edge_order + 1} or more")
@@ -169,20 +167,13 @@ def interp(
 @array_function
 def polyval(p: Array, x: Operand, /) -> Array:
     """The value at `x` of a polynomial, its coefficient of the highest power first, by Horner's rule."""
-    factors, at = operands_apart("polyval", p, x)
+    factors, at = common("polyval", p, x)
     if factors.ndim != 1:
         raise ValueError(f"polyval: coefficients have shape {factors.shape}, expected one axis")
     found = zeros_like(at)
     for place in range(factors.shape[0]):
         found = found * at + factors[place]
     return found
-
-
-def operands_apart(who: str, x1: Operand, x2: Operand) -> tuple[Array, Array]:
-    """Returns two arrays in one dtype, each in its shape."""
-    (lhs,), (rhs,) = operands(who, x1), operands(who, x2)
-    dtype = (lhs[..., None].ravel()[:1] * rhs.ravel()[:1]).dtype
-    return lhs.astype(dtype), rhs.astype(dtype)
 
 
 @array_function(static=("N", "increasing"))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
 from ...tracing import graph_ops as ops
-from ...tracing.trace import TracedArray
-from ..arguments.operands import BOOL, no_loop, operands
+from ..arguments.operands import BOOL, common, no_loop, reshaped
 from ..creation import asarray
 from ..manipulation import flip, reshape
 from ..products.linalg import cross as cross_of
 from ..products.linear_algebra import dot
-from .calculus import operands_apart
 
 __all__ = ["convolve", "correlate", "cross", "vdot"]
 
@@ -61,10 +57,10 @@ def _check(who: str, a: Array, v: Array, mode: str) -> None:
 def _slid(longer: Array, shorter: Array, mode: str) -> Array:
     count = shorter.shape[0]
     padding = {"full": (count - 1, count - 1), "same": (count // 2, (count - 1) // 2), "valid": (0, 0)}[mode]
-    source, kernel = operands_apart("convolve", longer, shorter)
+    source, kernel = common("convolve", longer, shorter)
     low, high = padding
     zero = ops.full(0, source.dtype, ())
-    images, weights = (cast(TracedArray, reshape(each, (1, 1, -1))) for each in (source, kernel))
+    images, weights = (reshaped(each, (1, 1, *each.shape)) for each in (source, kernel))
     padded = ops.pad(images, zero, (0, 0, low), (0, 0, high))
     # As a convolution of one image of one channel, which has kernels of its own.
     image, out, place, channel, inside = (AffineExpr.dimension(number) for number in range(5))
@@ -87,6 +83,9 @@ def cross(a: Array, b: Array, /, axis: int = -1) -> Array:
 
 @array_function
 def vdot(x1: Array, x2: Array, /) -> Array:
-    """The sum of the products of the elements of two arrays, in row-major order."""
-    lhs, rhs = operands("vdot", reshape(x1, (-1,)), reshape(x2, (-1,)))
+    """
+    The sum of the products of the elements of two arrays, in row-major order. Raises ValueError where there
+    are not as many.
+    """
+    lhs, rhs = common("vdot", reshape(x1, (-1,)), reshape(x2, (-1,)))
     return dot(lhs, rhs)
