@@ -38,11 +38,11 @@ def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., An
         TypeError: the condition is no boolean of rank 0, or the branches give other structures or dtypes.
         ValueError: they give other shapes.
     """
-    trace = current_trace()
-    if trace is None or isinstance(condition, bool | np.bool_):
+    trace, is_known = current_trace(), isinstance(condition, bool | np.bool_)
+    if trace is None or is_known:
         _check_scalar("cond", "the condition", aval_of_value(condition, "cond: the condition"), "b")
         result = on_true(*operands) if condition else on_false(*operands)
-        return result if trace is not None else arrays_for(result, "cond: a result")
+        return result if is_known else arrays_for(result, "cond: a result")
     decides = lift(trace, condition, "cond: the condition")
     _check_scalar("cond", "the condition", decides.aval, "b")
     then_region = TracedRegion(trace, "a branch")
@@ -77,10 +77,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], /, *operands: Any
         raise ValueError("switch: no branches, expected one or more")
     aval = aval_of_value(index, "switch: the index")
     _check_scalar("switch", "the index", aval, "iu")
-    trace = current_trace()
-    if trace is None or isinstance(index, int):
+    is_known = isinstance(index, int)
+    if current_trace() is None or is_known:
         result = branches[max(0, min(int(index), len(branches) - 1))](*operands)
-        return result if trace is not None else arrays_for(result, "switch: a result")
+        return result if is_known else arrays_for(result, "switch: a result")
     return _switch(index, branches, 0, operands)
 
 

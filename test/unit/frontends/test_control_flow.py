@@ -241,7 +241,7 @@ def test_what_does_not_fit_is_an_error_outside_of_a_trace_too():
     with pytest.raises(TypeError, match="fori_loop: the initial value has the structure"):
         tenon.fori_loop(0, 2, lambda i, v: (v, v), x)
     with pytest.raises(TypeError, match="cond: a result is 'text'"):
-        tenon.cond(True, lambda: "text", lambda: x)
+        tenon.cond(x[1] > 0, lambda: "text", lambda: x)
 
 
 def test_a_branch_that_gives_a_python_scalar_gives_a_weak_array_outside_of_a_trace():
