@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tracing.trace import Trace
-from .extents import Dims
-from .graph_nodes import Node, is_number, is_tensor, op_name, place_of, value_of
+from .extents import Dims, is_symbolic
+from .graph_nodes import Node, is_number, is_tensor, is_view, op_name, place_of, value_of
 from .ops.table import NotCoveredError
 from .region_program import add_argument, declared
 from .writing import Writer
@@ -54,6 +54,7 @@ def covered_nodes(
                 _stand_in(writer, node, value)
                 continue
             try:
+                _check_memory(node, value)
                 writer.write(node)
                 covered.add(node)
             except NotCoveredError as error:
@@ -63,6 +64,15 @@ def covered_nodes(
                 if not isinstance(value, tuple | list):
                     _stand_in(writer, node, value)
     return covered, left
+
+
+def _check_memory(node: Node, value: Any) -> None:
+    """
+    Raises NotCoveredError for a tensor that begins inside of its memory, where that is known at each call
+    only: callers rebuild what shows it by its offset, as `slice_scatter` keeps that of an argument.
+    """
+    if is_tensor(value) and not is_view(node) and is_symbolic(value.storage_offset()):
+        raise NotCoveredError(f"its result begins at {value.storage_offset()} of its memory")
 
 
 def _is_check(node: Node) -> bool:

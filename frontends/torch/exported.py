@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from ...errors import CallError, TenonError
 from ..arrays.concrete import as_concrete
@@ -24,9 +26,9 @@ def from_torch(program: Any, /) -> TorchFunction:
         predict = tenon.from_torch(exported)
 
     Its weights are copied, and do not change: what is made of them alone is made once. Buffers that the
-    program changes belong to the function. Dynamic shapes of the export are named dims; a call outside of
-    them is a `CallError`. Arguments and results are nested as those of the exported model. Ops that are not
-    covered run in torch, which is told by a warning.
+    program changes belong to the function; arguments that it changes are changed. Dynamic shapes of the
+    export are named dims; a call outside of them is a `CallError`. Arguments and results are nested as those
+    of the exported model. Ops that are not covered run in torch, which is told by a warning.
 
     Raises:
         TypeError: it is no exported program.
@@ -82,6 +84,12 @@ class TorchFunction:
         self._outputs = [
             (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
         ]
+        self._written: dict[str, int] = {
+            spec.arg.name: number
+            for number, spec in enumerate(signature.input_specs)
+            if spec.arg.name in signature.user_inputs_to_mutate.values()
+        }
+        """Which of the placeholders are arguments that calls change, by their names."""
         self._call_spec = exported.call_spec
         self._graph = GraphProgram(module, "exported", frozen, _bounds(exported.range_constraints))
 
@@ -90,8 +98,8 @@ class TorchFunction:
         Runs the program.
 
         Raises:
-            CallError: the arguments are nested otherwise, or one has another shape or dtype than was
-                exported.
+            CallError: the arguments are nested otherwise, one has another shape or dtype than was exported,
+                or one that the program changes cannot be written to.
         """
         torch = torch_library()
         trees = torch.utils._pytree
@@ -104,21 +112,25 @@ class TorchFunction:
         values: list[Any] = []
         for kind, value in self._sources:
             if kind == "argument":
-                values.append(_tensor(next(given)))
+                is_written = len(values) in self._written.values()
+                values.append(_tensor(next(given), is_written))
             elif kind == "buffer":
                 values.append(self.changed[value])
             else:
                 if value is None or not isinstance(value, torch.Tensor):
                     next(given)
                 values.append(value)
+        written = {name: values[number] for name, number in self._written.items()}
+        results: list[Any] = []
         with torch.no_grad():
             found = self._graph(values)
-        results: list[Any] = []
-        for (is_result, target), value in zip(self._outputs, found, strict=True):
-            if is_result:
-                results.append(value)
-            elif target in self.changed:
-                self.changed[target] = value
+            for (is_result, target), value in zip(self._outputs, found, strict=True):
+                if is_result:
+                    results.append(value)
+                elif target in self.changed:
+                    self.changed[target] = value
+                elif target in written:
+                    written[target].copy_(value)
         if not gives_tensors:
             results = [values_of(each, None) if isinstance(each, torch.Tensor) else each for each in results]
         return trees.tree_unflatten(results, self._call_spec.out_spec)
@@ -134,10 +146,22 @@ def _bounds(stated: Mapping[Any, Any]) -> dict[Any, Any]:
     return {symbol: ranges(0, known.upper) if known.lower == 2 else known for symbol, known in stated.items()}
 
 
-def _tensor(value: Any) -> Any:
-    """Returns an argument as a tensor, in its own memory where that can be written to."""
+def _tensor(value: Any, is_written: bool) -> Any:
+    """
+    Returns an argument as a tensor, in its own memory where that can be written to.
+
+    Raises:
+        CallError: the program writes to it, and it cannot be written to.
+    """
     torch = torch_library()
     if isinstance(value, torch.Tensor | bool | int | float) or value is None:
         return value
     array = as_concrete(value).values
+    is_own = isinstance(value, np.ndarray) and array.flags.writeable
+    is_own = is_own and np.shares_memory(array, cast("np.ndarray[Any, Any]", value))
+    if is_written and not is_own:
+        raise CallError(
+            f"exported: an argument of shape {array.shape} is changed by the program, and cannot be written "
+            "to (hint: a tensor, or an array of numpy that is contiguous)"
+        )
     return tensor_of(array if array.flags.writeable else array.copy(), None)

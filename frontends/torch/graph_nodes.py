@@ -59,6 +59,20 @@ def integers_of(value: Any) -> list[Any]:
     return found
 
 
+def is_view(node: Node) -> bool:
+    """
+    Returns whether a node shows a tensor in another way, or several parts of it: outside of regions torch
+    makes that, in the memory of the tensor. Callers rebuild what is returned of an argument by strides.
+    """
+    name = op_name(node)
+    if name == "getitem":
+        return is_view(node.args[0])
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.is_mutable:
+        return False
+    return name == "_unsafe_view.default" or any(each.alias_info is not None for each in schema.returns)
+
+
 def check_tensor(value: Any) -> None:
     """Raises NotCoveredError where Tenon has no such tensors."""
     torch = torch_library()

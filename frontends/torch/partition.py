@@ -15,7 +15,7 @@ from typing import Any
 
 from ...dialects.dims.expressions import Extent
 from .extents import Dims, is_symbolic, symbols_of
-from .graph_nodes import Node, integers_of, is_number, is_tensor, op_name, parts_of, value_of
+from .graph_nodes import Node, integers_of, is_number, is_tensor, is_view, parts_of, value_of
 from .ops.table import NotCoveredError
 
 FRONT = -1
@@ -89,7 +89,7 @@ class Partition:
         found: list[Node] = []
         for each in node.all_input_nodes:
             # Programs are given the values of symbols; views may be made by torch, of the very numbers.
-            if not is_symbolic(value_of(each)) or _is_view(node):
+            if not is_symbolic(value_of(each)) or is_view(node):
                 found.append(each)
         for value in (node, *node.all_input_nodes):
             for extent in integers_of(value_of(value)):
@@ -152,7 +152,7 @@ class Partition:
         for level, nodes in by_level.items():
             compiled = [node for node in nodes if node in self._covered]
             # What only shows tensors in another way is no program.
-            if any(not _is_view(node) for node in compiled):
+            if any(not is_view(node) for node in compiled):
                 regions[level] = set(compiled)
             else:
                 self._eager.update(compiled)
@@ -172,7 +172,7 @@ class Partition:
         """Finds the views of regions that are read outside of them, which torch makes without a copy."""
         home = {node: level for level, nodes in regions.items() for node in nodes}
         for node in reversed(self._nodes):
-            if node not in home or not _is_view(node):
+            if node not in home or not is_view(node):
                 continue
             if any(self._is_outside(user, home[node], home) for user in node.users):
                 self._eager.add(node)
@@ -219,20 +219,6 @@ class Partition:
         shown = size_sources(region.inputs)
         region.symbols = sorted(symbols, key=str)
         region.sizes = [self._sources[symbol] for symbol in region.symbols if symbol not in shown]
-
-
-def _is_view(node: Node) -> bool:
-    """
-    Returns whether a node shows a tensor in another way, or several parts of it: outside of regions torch
-    makes that, in the memory of the tensor. Callers rebuild what is returned of an argument by strides.
-    """
-    name = op_name(node)
-    if name == "getitem":
-        return _is_view(node.args[0])
-    schema = getattr(node.target, "_schema", None)
-    if schema is None or schema.is_mutable:
-        return False
-    return name == "_unsafe_view.default" or any(each.alias_info is not None for each in schema.returns)
 
 
 def _has_effects(node: Node) -> bool:

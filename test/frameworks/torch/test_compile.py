@@ -352,3 +352,24 @@ def test_a_region_that_has_a_program_is_compiled_once(monkeypatch: pytest.Monkey
         torch.testing.assert_close(compiled(x), padded(x), rtol=1e-4, atol=1e-4)
     assert len(tried) > 2
     assert len(set(tried)) == len(tried)
+
+
+def test_views_of_arguments_that_begin_inside_of_their_memory_are_changed_and_returned():
+    def f(a: Tensor) -> Tensor:
+        part = a.chunk(2, 1)[0]
+        part.mul_(2)
+        return part
+
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        a, b = (torch.arange(1.0, 33.0).reshape(8, 4)[4:] for _ in range(2))
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", LeftToTorchWarning
+            )  # Torch makes what it changes, of dynamic shapes.
+            found, expected = torch.compile(f, backend="tenon", dynamic=dynamic)(a), f(b)
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(a, b)
+        assert found.storage_offset() == expected.storage_offset()
+        found.zero_()
+        assert a[0, 0] == 0  # It is the memory of the argument.

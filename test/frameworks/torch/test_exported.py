@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tenon
+import tenon.numpy as tnp
 import torch
 from torch import Tensor, nn
 
@@ -76,6 +77,27 @@ def test_buffers_that_a_program_changes_belong_to_the_function():
         torch.testing.assert_close(function(x), model(x), rtol=1e-4, atol=1e-5)
     model.eval()
     assert function.changed["norm.num_batches_tracked"] == 3
+
+
+def test_arguments_that_a_program_changes_are_changed():
+    class Doubles(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            y.mul_(2)
+            return x + y
+
+    function = tenon.from_torch(torch.export.export(Doubles(), (torch.ones(2, 3), torch.ones(2, 3))))
+    x, y = torch.ones(2, 3), torch.full((2, 3), 4.0)
+    torch.testing.assert_close(function(x, y), torch.full((2, 3), 9.0))
+    torch.testing.assert_close(y, torch.full((2, 3), 8.0))
+    values = np.full((2, 3), 4, np.float32)
+    np.testing.assert_array_equal(function(x.numpy(), values), np.full((2, 3), 9))
+    np.testing.assert_array_equal(values, np.full((2, 3), 8))
+    turned = np.full((3, 2), 4, np.float32).T
+    for given in (turned, tnp.asarray(values)):
+        with pytest.raises(
+            tenon.CallError, match="an argument of shape \\(2, 3\\) is changed by the program"
+        ):
+            function(x.numpy(), given)
 
 
 def test_large_weights_are_prepared_once():
