@@ -361,7 +361,7 @@ def test_views_of_arguments_that_begin_inside_of_their_memory_are_changed_and_re
         return part
 
     for dynamic in (False, True):
-        torch._dynamo.reset()
+        torch.compiler.reset()
         a, b = (torch.arange(1.0, 33.0).reshape(8, 4)[4:] for _ in range(2))
         with warnings.catch_warnings():
             warnings.simplefilter(
