@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...compiler.compile import Executable, compile_own, compiled_here
 from ...compiler.source import Unseparated
-from ...errors import CallError, RankError, TenonError
+from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
 from ..arrays.array import Array
 from ..arrays.aval import Aval, aval_of
@@ -111,7 +111,7 @@ class CompiledTrace:
         """Calls the program with all its checks; errors are at the user's line."""
         try:
             return self.executable(*arguments)
-        except (CallError, RankError) as error:
+        except CallError as error:
             if error.location is None:
                 error.location = frame_text(user_location())
             raise with_excerpt(error) from None
