@@ -41,13 +41,13 @@
 // What stands between the loops goes with the innermost one.
 // CHECK-LABEL: sched.kernel @three
 // CHECK-NEXT:    sched.axis %k = 6 {
-// CHECK-NEXT:      sched.axis %i = 4 block(2) {
+// CHECK-NEXT:      sched.axis %i = 4 unroll(2) {
 // CHECK-NEXT:        sched.axis %j = 5 attributes {note} {
 // CHECK-NEXT:          %v = memref.load %x[%i]
 // CHECK-NEXT:          %w = arith.addf %v, %v
 // CHECK-NEXT:          memref.store %w, %y[%i, %j, %k]
 sched.kernel @three(%x: memref<4xf32>, %y: memref<4x5x6xf32>) {
-  sched.axis %i = 4 block(2) {
+  sched.axis %i = 4 unroll(2) {
     %v = memref.load %x[%i] : memref<4xf32>
     sched.axis %j = 5 attributes {note} {
       %w = arith.addf %v, %v : f32
