@@ -163,7 +163,7 @@ def flipud(x: Array, /) -> Array:
     return ops.flip(x, (0,))
 
 
-def check_rank(who: str, x: TracedArray, least: int) -> None:
+def check_rank(who: str, x: Array, least: int) -> None:
     """Raises ValueError where `x` has fewer dimensions than `least`."""
     if len(x.shape) < least:
         raise ValueError(f"{who}: the array must have {least} dimensions or more (shape {x.shape})")

@@ -174,7 +174,7 @@ def min(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     return _extremum("min", "min", x, axis, keepdims)
 
 
-def _wide(x: TracedArray) -> TracedArray:
+def wide_for_sums(x: TracedArray) -> TracedArray:
     """
     Returns `x` in the dtype that means are computed in: float64 for integers, float32 for narrower floats.
     """
@@ -212,7 +212,7 @@ def mean(x: Array, /, axis: Axes = None, dtype: object = None, *, keepdims: bool
     """
     x = of_floats("mean", x, dtype)
     axes = axes_of("mean", axis, len(x.shape))
-    total = _reduced("mean", "add", _wide(x), axes, keepdims)
+    total = _reduced("mean", "add", wide_for_sums(x), axes, keepdims)
     return ops.cast(_over_count(total, _count(x, axes)), _mean_dtype(x))
 
 
@@ -229,7 +229,7 @@ def of_floats(who: str, x: Array, dtype: object) -> TracedArray:
 
 def _variance(who: str, x: TracedArray, axis: Axes, correction: float, keepdims: bool) -> TracedArray:
     axes = axes_of(who, axis, len(x.shape))
-    wide, count = _wide(x), _count(x, axes)
+    wide, count = wide_for_sums(x), _count(x, axes)
     centre = _over_count(_reduced(who, "add", wide, axes, True), count)
     off = ops.sub(wide, ops.broadcast(centre, wide.shape))
     total = _reduced(who, "add", ops.mul(off, off), axes, keepdims)

@@ -62,13 +62,20 @@ class TorchFunction:
         }
         """The buffers that calls change, by their names."""
         self._sources: list[tuple[str, Any]] = []
-        """What each placeholder is: a buffer that changes, a value that does not, or an argument."""
+        """
+        What each placeholder is: a buffer that changes, a value that does not, an argument, or one that is
+        written to, with its name.
+        """
         frozen: dict[Any, Any] = {}
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         for node, spec in zip(placeholders, signature.input_specs, strict=True):
             if spec.kind == kinds.InputKind.USER_INPUT:
-                is_constant = isinstance(spec.arg, kinds.ConstantArgument)
-                self._sources.append(("constant", spec.arg.value) if is_constant else ("argument", None))
+                if isinstance(spec.arg, kinds.ConstantArgument):
+                    self._sources.append(("constant", spec.arg.value))
+                elif spec.arg.name in signature.user_inputs_to_mutate.values():
+                    self._sources.append(("written", spec.arg.name))
+                else:
+                    self._sources.append(("argument", None))
                 continue
             if spec.target in self.changed:
                 self._sources.append(("buffer", spec.target))
@@ -84,12 +91,6 @@ class TorchFunction:
         self._outputs = [
             (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
         ]
-        self._written: dict[str, int] = {
-            spec.arg.name: number
-            for number, spec in enumerate(signature.input_specs)
-            if spec.arg.name in signature.user_inputs_to_mutate.values()
-        }
-        """Which of the placeholders are arguments that calls change, by their names."""
         self._call_spec = exported.call_spec
         self._graph = GraphProgram(module, "exported", frozen, _bounds(exported.range_constraints))
 
@@ -110,17 +111,19 @@ class TorchFunction:
         gives_tensors = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
         given = iter(leaves)
         values: list[Any] = []
+        written: dict[str, Any] = {}
         for kind, value in self._sources:
             if kind == "argument":
-                is_written = len(values) in self._written.values()
-                values.append(_tensor(next(given), is_written))
+                values.append(_tensor(next(given)))
+            elif kind == "written":
+                written[value] = _writable(next(given))
+                values.append(written[value])
             elif kind == "buffer":
                 values.append(self.changed[value])
             else:
                 if value is None or not isinstance(value, torch.Tensor):
                     next(given)
                 values.append(value)
-        written = {name: values[number] for name, number in self._written.items()}
         results: list[Any] = []
         with torch.no_grad():
             found = self._graph(values)
@@ -146,22 +149,29 @@ def _bounds(stated: Mapping[Any, Any]) -> dict[Any, Any]:
     return {symbol: ranges(0, known.upper) if known.lower == 2 else known for symbol, known in stated.items()}
 
 
-def _tensor(value: Any, is_written: bool) -> Any:
-    """
-    Returns an argument as a tensor, in its own memory where that can be written to.
-
-    Raises:
-        CallError: the program writes to it, and it cannot be written to.
-    """
+def _tensor(value: Any) -> Any:
+    """Returns an argument as a tensor, in its own memory where that can be written to."""
     torch = torch_library()
     if isinstance(value, torch.Tensor | bool | int | float) or value is None:
         return value
     array = as_concrete(value).values
+    return tensor_of(array if array.flags.writeable else array.copy(), None)
+
+
+def _writable(value: Any) -> Any:
+    """
+    Returns an argument that the program writes to as a tensor in its own memory.
+
+    Raises:
+        CallError: it is no tensor, and no array of numpy that can be written to as it lies.
+    """
+    if isinstance(value, torch_library().Tensor):
+        return value
+    array = as_concrete(value).values
     is_own = isinstance(value, np.ndarray) and array.flags.writeable
-    is_own = is_own and np.shares_memory(array, cast("np.ndarray[Any, Any]", value))
-    if is_written and not is_own:
+    if not is_own or not np.shares_memory(array, cast("np.ndarray[Any, Any]", value)):
         raise CallError(
             f"exported: an argument of shape {array.shape} is changed by the program, and cannot be written "
             "to (hint: a tensor, or an array of numpy that is contiguous)"
         )
-    return tensor_of(array if array.flags.writeable else array.copy(), None)
+    return tensor_of(array, None)

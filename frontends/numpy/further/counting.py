@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
-
-import numpy as np
 
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
@@ -55,12 +54,15 @@ def bincount(
         if values.size and values.min() < 0:
             raise ValueError(f"bincount: {values.min()} is negative")
         least = integer_of("bincount", "minlength", minlength)
-        length = np.maximum(int(values.max()) + 1 if values.size else 0, least).item()
-    if weights is not None and asarray(weights).shape != numbers.shape:
-        raise ValueError(
-            f"bincount: weights have shape {asarray(weights).shape}, and the array {numbers.shape}"
-        )
+        length = builtins.max(int(values.max()) + 1 if values.size else 0, least)
+    _check_weights("bincount", weights, numbers)
     return _counted(numbers, weights, integer_of("bincount", "length", length))
+
+
+def _check_weights(who: str, weights: object, x: Array) -> None:
+    """Raises ValueError where there are weights of another shape than the array."""
+    if weights is not None and (shape := asarray(weights).shape) != x.shape:
+        raise ValueError(f"{who}: weights have shape {shape}, and the array {x.shape}")
 
 
 @array_function(static=("length",))
@@ -120,12 +122,10 @@ def histogram(
 
     Raises ValueError where weights have another shape than `x`, and as `histogram_bin_edges`.
     """
-    edges = histogram_bin_edges(x, bins, range)
-    if weights is not None and asarray(weights).shape != asarray(x).shape:
-        raise ValueError(
-            f"histogram: weights have shape {asarray(weights).shape}, and the array {asarray(x).shape}"
-        )
-    return _sorted_into(asarray(x), edges, weights, density), edges
+    source = asarray(x)
+    edges = histogram_bin_edges(source, bins, range)
+    _check_weights("histogram", weights, source)
+    return _sorted_into(source, edges, weights, density), edges
 
 
 @array_function(static=("density",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from typing import Any, cast
@@ -14,7 +13,7 @@ from ...arrays.concrete import as_concrete
 from ...calls.dispatch import array_function
 from ..arguments.axes import axis_of, integer_of
 from ..arguments.axes import broadcast_shapes as shape_of_all
-from ..arguments.operands import FLOAT64, INT64, Operand, common, is_integer, no_loop, operands
+from ..arguments.operands import FLOAT64, INT64, Operand, common, is_integer, no_loop, operands, shape_of
 from ..creation import arange, asarray, linspace, ones, tril
 from ..dtypes import astype
 from ..elementwise import abs, log10, pow, sign
@@ -23,6 +22,7 @@ from ..manipulation import (
     atleast_1d,
     atleast_2d,
     broadcast_to,
+    check_rank,
     concat,
     expand_dims,
     moveaxis,
@@ -69,19 +69,20 @@ __all__ = [
 row_stack = vstack
 
 
-def shape(x: Operand, /) -> tuple[int, ...]:
+def shape(x: Operand | Sequence[Any], /) -> tuple[int, ...]:
     """The extents of an array."""
-    return asarray(x).shape
+    # An array of numpy is not read for its shape alone: in a trace it would become an argument.
+    return asarray(x).shape if isinstance(x, list | tuple) else shape_of("shape", x)
 
 
 def ndim(x: Operand, /) -> int:
     """How many axes an array has."""
-    return asarray(x).ndim
+    return len(shape(x))
 
 
 def size(x: Operand, /, axis: int | None = None) -> int:
     """How many elements an array has, along `axis` if that is given."""
-    extents = asarray(x).shape
+    extents = shape(x)
     return math.prod(extents) if axis is None else extents[axis_of("size", axis, len(extents))]
 
 
@@ -128,7 +129,7 @@ def argwhere(x: Array, /) -> Array:
     """The indices of the elements that are not zero, in rows. Raises TracingError where `x` is traced."""
     source = atleast_1d(x)
     found = stack(list(nonzero(source)), axis=1)
-    return found if asarray(x).ndim else found[:, :0]
+    return found if ndim(x) else found[:, :0]
 
 
 def flatnonzero(x: Array, /) -> Array:
@@ -142,10 +143,11 @@ def flatnonzero(x: Array, /) -> Array:
 def array_equiv(x1: Operand, x2: Operand, /) -> Array:
     """Whether two arrays have equal elements once they are broadcast: an array of rank 0."""
     lhs, rhs = common("array_equiv", x1, x2)
-    fit = builtins.all(
-        1 in pair or pair[0] == pair[1] for pair in zip(lhs.shape[::-1], rhs.shape[::-1], strict=False)
-    )
-    return all(equal(lhs, rhs)) if fit else asarray(False)
+    try:
+        shape_of_all("array_equiv", [lhs.shape, rhs.shape])
+    except ValueError:
+        return asarray(False)
+    return all(equal(lhs, rhs))
 
 
 @array_function
@@ -209,8 +211,7 @@ def dsplit(x: Array, indices_or_sections: int | Sequence[int], /) -> Sequence[Ar
 def _split(
     who: str, x: Array, indices_or_sections: int | Sequence[int], axis: int, least: int
 ) -> Sequence[Array]:
-    if x.ndim < least:
-        raise ValueError(f"{who}: the array must have {least} dimensions or more (shape {x.shape})")
+    check_rank(who, x, least)
     return split(x, indices_or_sections, axis)
 
 

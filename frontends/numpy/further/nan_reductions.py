@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
-from ...tracing.trace import TracedArray
+from ..arguments.axes import axes_of
 from ..arguments.operands import is_float, operands
 from ..elementwise import sqrt
+from ..manipulation import squeeze
 from ..predicates import isnan
 from ..searching import argmax, argmin, where
 from ..statistics import (
@@ -27,6 +26,7 @@ from ..statistics import (
     prod,
     sum,
     var,
+    wide_for_sums,
 )
 
 __all__ = [
@@ -83,59 +83,46 @@ def nancumprod(x: Array, /, axis: int | None = None, dtype: object = None) -> Ar
 def nanmax(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """The greatest of what is not NaN, NaN where all is; else as `max`."""
     found = max(_without("nanmax", x, -math.inf), axis, keepdims=keepdims)
-    return _or_nan(x, found, axis, keepdims)
+    return _unless_all_are_nan(x, found, math.nan, axis, keepdims)
 
 
 @array_function(static=_REDUCED)
 def nanmin(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """The least of what is not NaN, NaN where all is; else as `min`."""
     found = min(_without("nanmin", x, math.inf), axis, keepdims=keepdims)
-    return _or_nan(x, found, axis, keepdims)
+    return _unless_all_are_nan(x, found, math.nan, axis, keepdims)
 
 
-def _or_nan(x: Array, found: Array, axis: Axes, keepdims: bool) -> Array:
+def _unless_all_are_nan(x: Array, found: Array, value: float, axis: Axes, keepdims: bool) -> Array:
+    """Returns what a reduction found, and `value` where there was nothing but NaN."""
     if not is_float(x.dtype):
         return found
-    return where(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+    return where(all(isnan(x), axis, keepdims=keepdims), value, found)
 
 
 @array_function(static=_REDUCED)
 def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """The index of the greatest of what is not NaN, -1 where all is (numpy raises); else as `argmax`."""
     found = argmax(_without("nanargmax", x, -math.inf), axis, keepdims=keepdims)
-    return _or_none(x, found, axis, keepdims)
+    return _unless_all_are_nan(x, found, -1, axis, keepdims)
 
 
 @array_function(static=_REDUCED)
 def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """The index of the least of what is not NaN, -1 where all is (numpy raises); else as `argmin`."""
     found = argmin(_without("nanargmin", x, math.inf), axis, keepdims=keepdims)
-    return _or_none(x, found, axis, keepdims)
-
-
-def _or_none(x: Array, found: Array, axis: int | None, keepdims: bool) -> Array:
-    if not is_float(x.dtype):
-        return found
-    return where(all(isnan(x), axis, keepdims=keepdims), -1, found)
+    return _unless_all_are_nan(x, found, -1, axis, keepdims)
 
 
 @array_function(static=_SUMMED)
 def nanmean(x: Array, /, axis: Axes = None, dtype: object = None, *, keepdims: bool = False) -> Array:
     """The mean of what is not NaN, NaN where there is nothing; else as `mean`."""
-    return _mean(of_floats("nanmean", x, dtype), axis, keepdims)
-
-
-def _wide(x: TracedArray) -> Array:
-    """Returns floats as those that sums of them are computed in."""
-    return x.astype(np.float32) if x.dtype.itemsize < 4 else x
-
-
-def _mean(x: TracedArray, axis: Axes, keepdims: bool) -> Array:
-    if not is_float(x.dtype):
-        return mean(x, axis, keepdims=keepdims)
-    wide = _wide(x)
+    source = of_floats("nanmean", x, dtype)
+    if not is_float(source.dtype):
+        return mean(source, axis, keepdims=keepdims)
+    wide = wide_for_sums(source)
     count = count_nonzero(~isnan(wide), axis, keepdims=keepdims)
-    return (nansum(wide, axis, keepdims=keepdims) / count.astype(wide.dtype)).astype(x.dtype)
+    return (nansum(wide, axis, keepdims=keepdims) / count.astype(wide.dtype)).astype(source.dtype)
 
 
 @array_function(static=_SPREAD)
@@ -176,10 +163,10 @@ def _variance(who: str, x: Array, axis: Axes, dtype: object, correction: float, 
     source = of_floats(who, x, dtype)
     if not is_float(source.dtype):
         return var(source, axis, correction=correction, keepdims=keepdims)
-    wide = _wide(source)
+    wide, axes = wide_for_sums(source), axes_of(who, axis, source.ndim)
     is_there = ~isnan(wide)
-    count = count_nonzero(is_there, axis, keepdims=True).astype(wide.dtype)
-    off = where(is_there, wide - nansum(wide, axis, keepdims=True) / count, 0)
-    left = count_nonzero(is_there, axis, keepdims=keepdims).astype(wide.dtype) - correction
-    found = sum(off * off, axis, keepdims=keepdims) / left
-    return where(left > 0, found, math.nan).astype(source.dtype)
+    count = count_nonzero(is_there, axes, keepdims=True).astype(wide.dtype)
+    off = where(is_there, wide - nansum(wide, axes, keepdims=True) / count, 0)
+    left = count - correction
+    found = where(left > 0, sum(off * off, axes, keepdims=True) / left, math.nan).astype(source.dtype)
+    return found if keepdims else squeeze(found, axes)

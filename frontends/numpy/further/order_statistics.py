@@ -92,9 +92,11 @@ def _quantiles(rows: Array, count: Array, q: Array, method: str) -> Array:
     return where(equal(first, last), first, between)
 
 
+@array_function(static=("who", "axis", "method", "keepdims", "leave_out"))
 def _quantile(
     who: str, x: Array, q: Array, axis: Axes, method: str, keepdims: bool, leave_out: bool
 ) -> Array:
+    """Returns quantiles for shares of 1, of what is not NaN where that is left out."""
     if method not in METHODS:
         raise ValueError(f"{who}: method is {method!r}, expected one of {', '.join(METHODS)}")
     rows, kept = _rows(who, x, axis, method in ("linear", "midpoint"))
@@ -120,19 +122,6 @@ def _checked(who: str, q: Any, greatest: float) -> Array:
     return (given if is_float(given.dtype) else given.astype(FLOAT64)) / greatest
 
 
-_STATIC = ("axis", "method", "keepdims")
-
-
-@array_function(static=_STATIC)
-def _of_all(x: Array, q: Array, axis: Axes, method: str, keepdims: bool) -> Array:
-    return _quantile("quantile", x, q, axis, method, keepdims, False)
-
-
-@array_function(static=_STATIC)
-def _of_numbers(x: Array, q: Array, axis: Axes, method: str, keepdims: bool) -> Array:
-    return _quantile("nanquantile", x, q, axis, method, keepdims, True)
-
-
 def quantile(
     x: Array, q: Operand, /, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Array:
@@ -142,40 +131,36 @@ def quantile(
 
     Raises ValueError for a share outside of that, an unknown method, or no elements.
     """
-    return _of_all(x, _checked("quantile", q, 1), axis, method, keepdims)
+    return _quantile("quantile", x, _checked("quantile", q, 1), axis, method, keepdims, False)
 
 
 def percentile(
     x: Array, q: Operand, /, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Array:
     """What `quantile` gives for `q` of a hundred."""
-    return _of_all(x, _checked("percentile", q, 100), axis, method, keepdims)
+    return _quantile("percentile", x, _checked("percentile", q, 100), axis, method, keepdims, False)
 
 
 def nanquantile(
     x: Array, q: Operand, /, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Array:
     """What `quantile` gives for what is not NaN; NaN where all is."""
-    return _of_numbers(x, _checked("nanquantile", q, 1), axis, method, keepdims)
+    return _quantile("nanquantile", x, _checked("nanquantile", q, 1), axis, method, keepdims, True)
 
 
 def nanpercentile(
     x: Array, q: Operand, /, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Array:
     """What `nanquantile` gives for `q` of a hundred."""
-    return _of_numbers(x, _checked("nanpercentile", q, 100), axis, method, keepdims)
+    return _quantile("nanpercentile", x, _checked("nanpercentile", q, 100), axis, method, keepdims, True)
 
 
+@array_function(static=("axis", "keepdims"))
 def median(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """
     The element in the middle of those along `axis`, or the mean of the two there; NaN where one is NaN.
     Integers give float64. Raises ValueError where there are no elements.
     """
-    return _median(x, axis, keepdims)
-
-
-@array_function(static=("axis", "keepdims"))
-def _median(x: Array, axis: Axes, keepdims: bool) -> Array:
     rows, kept = _rows("median", x, axis)
     size = rows.shape[-1]
     found = mean(rows[..., (size - 1) // 2 : size // 2 + 1], axis=-1)
@@ -185,7 +170,7 @@ def _median(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 def nanmedian(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """The median of what is not NaN; NaN where all is. Else as `median`."""
-    return _of_numbers(x, asarray(0.5), axis, "linear", keepdims)
+    return _quantile("nanmedian", x, asarray(0.5), axis, "linear", keepdims, True)
 
 
 @array_function(static=("axis", "keepdims"))
