@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from numpy.exceptions import AxisError
 from tenon.errors import TracingError
 
 RNG = np.random.default_rng(7)
@@ -146,6 +147,7 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("unwrap", lambda xp, x: xp.unwrap(x, discont=4, period=7), (numbers(30),)),
     ("cov", lambda xp, x: (xp.cov(x), xp.cov(x, rowvar=False), xp.cov(x, bias=True)), (doubles(3, 8),)),
     ("cov", lambda xp, x, y: (xp.cov(x, y), xp.cov(x, ddof=3)), (doubles(8), numbers(8))),
+    ("cov", lambda xp, x, y: (xp.cov(x, y), xp.corrcoef(x, y)), (floats(8), doubles(8))),
     ("corrcoef", lambda xp, x: xp.corrcoef(x), (doubles(3, 8),)),
     ("corrcoef", lambda xp, x: xp.corrcoef(x), (doubles(8),)),
     *[
@@ -163,6 +165,7 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("histogram", lambda xp, x, w: xp.histogram(x, 5, weights=w), (numbers(60), doubles(60))),
     ("histogram", lambda xp, x: xp.histogram(x, 3), (np.full(4, 2.5),)),
     ("histogram", lambda xp, x: xp.histogram(x, 3), (EMPTY,)),
+    ("histogram", lambda xp, x: xp.histogram(x, np.int64(4), (np.float32(-1), 2)), (doubles(20),)),
     ("histogram_bin_edges", lambda xp, x: xp.histogram_bin_edges(x, 4), (numbers(9),)),
     ("isin", lambda xp, x, y: (xp.isin(x, y), xp.isin(x, y, invert=True)), (numbers(4, 5), numbers(3))),
     ("isin", lambda xp, x, y: xp.isin(x, y), (with_nan(9), np.array([np.nan, 1.0]))),
@@ -333,6 +336,8 @@ ERRORS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: tnp.bincount(tnp.asarray([1]), x), ValueError, "bincount: weights have shape (2, 3)"),
     (lambda x: tnp.histogram(x, x), ValueError, "histogram: bins have shape (2, 3)"),
     (lambda x: tnp.histogram(x, 0), ValueError, "histogram: 0 bins"),
+    (lambda x: tnp.histogram(x, 3, (2, 1)), ValueError, "histogram: the range (2, 1) ends before it begins"),
+    (lambda x: tnp.percentile(x, 5, axis=7), AxisError, "percentile: axis 7 is out of bounds"),
     (lambda x: tnp.histogram(x, weights=x[0]), ValueError, "histogram: weights have shape (3,)"),
     (lambda x: tnp.convolve(x, x), ValueError, "convolve: sequences have shapes (2, 3) and (2, 3)"),
     (lambda x: tnp.convolve(x[0], x[0], "odd"), ValueError, "convolve: mode is 'odd'"),

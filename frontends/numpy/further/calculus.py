@@ -228,7 +228,7 @@ def cov(
     """
     table = _variables(m, rowvar)
     if y is not None:
-        table = concat([table, _variables(y, rowvar).astype(table.dtype)], axis=0)
+        table = concat([table, _variables(y, rowvar)], axis=0)
     less = (0 if bias else 1) if ddof is None else ddof
     off = table - mean(table, axis=1, keepdims=True)
     left = table.shape[1] - less

@@ -5,8 +5,11 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
+from ...tracing.trace import TracedArray
 from ..arguments.axes import integer_of
 from ..arguments.operands import (
     BOOL,
@@ -86,9 +89,10 @@ def histogram_bin_edges(
     The edges of `bins` bins of one width, from the least to the greatest element or over `range`; edges
     themselves as they are.
 
-    Raises ValueError where there are no bins, or edges of another rank than 1.
+    Raises ValueError where there are no bins, edges of another rank than 1, or a range that ends before it
+    begins.
     """
-    if not isinstance(bins, int):
+    if not isinstance(bins, int | np.integer):
         edges = asarray(bins)
         if edges.ndim != 1:
             raise ValueError(f"histogram: bins have shape {edges.shape}, expected one axis")
@@ -97,6 +101,8 @@ def histogram_bin_edges(
         raise ValueError(f"histogram: {bins} bins, expected 1 or more")
     source = asarray(x)
     if range is not None:
+        if not builtins.any(isinstance(each, TracedArray) for each in range) and range[0] > range[1]:
+            raise ValueError(f"histogram: the range {range} ends before it begins")
         low, high = (asarray(each).astype(FLOAT64) for each in range)
     elif source.size == 0:
         low, high = asarray(0.0), asarray(1.0)
