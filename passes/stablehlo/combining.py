@@ -10,10 +10,10 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...algorithms.emitter import is_unsigned, width_of
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import is_float
 from ...dialects.graph import ReduceKind
-from .emitter import is_unsigned, width_of
 
 _KINDS: dict[type[Operation], ReduceKind] = {
     stablehlo.AddOp: ReduceKind.ADD,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.contraction import contracted_with, dot, map_of_sums
+from ...algorithms.emitter import Emitter
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent, quotient
-from ...dialects.graph import tensor_of
-from ...dialects.graph.types import check_axes
 from .conversion import Conversion, Rule
-from .emitter import Emitter
 from .movement import padded
 
 
@@ -31,65 +28,6 @@ def _dot(c: Conversion, op: Operation) -> SSAValue:
     x, y = c.operands(op)
     rank = len(c.shape(x))
     return dot(c, x, y, ((), ()), ((rank - 1,), (0,)), c.result_element(op))
-
-
-def dot(
-    c: Emitter,
-    x: SSAValue,
-    y: SSAValue,
-    batch: tuple[Sequence[int], Sequence[int]],
-    contracted: tuple[Sequence[int], Sequence[int]],
-    element: Attribute,
-) -> SSAValue:
-    """Returns sums of products: batches first, then what is left of `x` and of `y`."""
-    for pairs, what in ((batch, "batching"), (contracted, "contracting")):
-        if len(pairs[0]) != len(pairs[1]):
-            raise VerifyException(f"{c.who}: {what} dims are {list(pairs[0])} and {list(pairs[1])}")
-    for value, dims in zip((x, y), ((*batch[0], *contracted[0]), (*batch[1], *contracted[1])), strict=True):
-        check_axes(c.who, dims, c.type(value), "operand")
-    n_batch, shapes = len(batch[0]), (c.shape(x), c.shape(y))
-    free = [
-        [axis for axis in range(len(shape)) if axis not in (*batch[side], *contracted[side])]
-        for side, shape in enumerate(shapes)
-    ]
-    n_free = len(free[0]) + len(free[1])
-    total = n_batch + n_free + len(contracted[0])
-    maps: list[AffineMap] = []
-    for side, begin in ((0, n_batch), (1, n_batch + len(free[0]))):
-        place = dict(zip(batch[side], range(n_batch), strict=True))
-        place |= {axis: begin + k for k, axis in enumerate(free[side])}
-        place |= {axis: n_batch + n_free + k for k, axis in enumerate(contracted[side])}
-        maps.append(_map(total, [[(place[axis], 1)] for axis in range(len(shapes[side]))]))
-    shape = [shapes[0][axis] for axis in (*batch[0], *free[0])] + [shapes[1][axis] for axis in free[1]]
-    maps.append(_map(total, [[(k, 1)] for k in range(n_batch + n_free)]))
-    return _contract(c, (x, y), maps, element, shape)
-
-
-def _contract(
-    c: Emitter,
-    inputs: Sequence[SSAValue],
-    maps: Sequence[AffineMap],
-    element: Attribute,
-    shape: Sequence[Extent],
-    bounds: Sequence[Extent] | None = None,
-) -> SSAValue:
-    # Products of booleans are conjunctions, and their sum tells whether one holds.
-    counted = i32 if element == i1 else element
-    values = [c.cast(value, i32) if c.element(value) == i1 else value for value in inputs]
-    type = tensor_of(counted, tuple(shape))
-    return c.cast(c.add(graph.ContractOp(values, maps, type, bounds=bounds)), element)
-
-
-def _map(n_dims: int, indices: Sequence[Sequence[tuple[int, int]]]) -> AffineMap:
-    """Returns the map of sums of dims, each with its factor."""
-    results: list[AffineExpr] = []
-    for terms in indices:
-        total: AffineExpr | None = None
-        for dim, factor in terms:
-            term = AffineExpr.dimension(dim) if factor == 1 else AffineExpr.dimension(dim) * factor
-            total = term if total is None else total + term
-        results.append(AffineExpr.constant(0) if total is None else total)
-    return AffineMap(n_dims, 0, tuple(results))
 
 
 def _convolution(c: Conversion, op: stablehlo.ConvolutionOp) -> SSAValue:
@@ -161,13 +99,13 @@ def convolution(
         result_names += [*(["g"] if "g" in sizes else []), "o"] if name == "f" else [name]
     placed = [f"y{name}" if name in spatial else name for name in result_names]
     maps = [
-        _map(len(order), [x_index(name) for name in x_names]),
-        _map(len(order), [kernel_index(name) for name in kernel_names]),
-        _map(len(order), [[(place[name], 1)] for name in placed]),
+        map_of_sums(len(order), [x_index(name) for name in x_names]),
+        map_of_sums(len(order), [kernel_index(name) for name in kernel_names]),
+        map_of_sums(len(order), [[(place[name], 1)] for name in placed]),
     ]
     shape = [extents[name] for name in placed]
     bounds = [extents[name] for name in order]
-    y = _contract(c, (x, kernel), maps, c.result_element(op), shape, bounds)
+    y = contracted_with(c, (x, kernel), maps, c.result_element(op), shape, bounds)
     if "g" not in sizes:
         return y
     joined: list[Extent] = []

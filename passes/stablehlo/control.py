@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import yield_of
 from ...dialects import graph, stablehlo
-from .conversion import Conversion, Rule, yield_of
+from .conversion import Conversion, Rule
 from .reduction import DYNAMIC_REDUCE_WINDOW, dynamic_reduce_window
 
 
@@ -81,7 +82,7 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
         raise c.unsupported(f"@{op.target} of a shape that is known at run time only")
     if op.target.startswith("lapack_"):
         # Imported where it is needed: few programs are of linear algebra.
-        from .linear_algebra.lapack import lapack_call
+        from .linear_algebra import lapack_call
 
         made = lapack_call(c, op)
         if made is not None:

@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import graph, stablehlo
+from ...algorithms.emitter import Emitter, Unsupported
+from ...dialects import stablehlo
 from ...dialects.dims.expressions import DimSymbol, Extent, bounded, greatest, is_at_least, unbounded
 from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import tensor_of
@@ -25,7 +26,6 @@ from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
 from .complex_parts import Parted
 from .device_grid import DeviceGrid
-from .emitter import Emitter, Unsupported
 from .extents import KnownNumbers
 from .narrow_types import carried, carrier_of, is_narrow
 
@@ -49,7 +49,7 @@ class Conversion(Emitter):
         computations: Mapping[str, Region] | None = None,
         parted: Mapping[Operation, Parted] | None = None,
     ) -> None:
-        super().__init__(block)
+        super().__init__(block, "stablehlo")
         self._parted = parted or {}
         self.devices = devices
         self._computations = computations or {}
@@ -167,23 +167,6 @@ class Conversion(Emitter):
         for argument, old in zip(inner.args, region.block.args, strict=False):
             argument.name_hint, argument.location = old.name_hint, old.location
         return self.nested(lambda: self.inline(region.block, inner.args, n_results), end, inner)
-
-    def nested(
-        self,
-        write: Callable[[], list[SSAValue]],
-        end: Callable[[list[SSAValue]], Operation],
-        inner: Block | None = None,
-    ) -> Region:
-        """Returns a region of the ops that `write` puts, which ends as `end` says of what it returns."""
-        around, location, who = self.block, self.location, self.who
-        self.block = Block() if inner is None else inner
-        try:
-            results = write()
-            self.location, self.who = location, who
-            self.put(end(results))
-            return Region(self.block)
-        finally:
-            self.block, self.location, self.who = around, location, who
 
     def lifted(
         self, region: Region, arguments: Sequence[SSAValue], n_results: int | None = None
@@ -341,8 +324,3 @@ def type_of(op: Operation) -> type[Operation]:
 def _kept(c: Conversion, op: Operation) -> Sequence[SSAValue]:
     """Returns the results of an op of `graph`, as it is."""
     return c.put(op.clone(dict(zip(op.operands, c.operands(op), strict=True)))).results
-
-
-def yield_of(values: list[SSAValue]) -> Operation:
-    """Returns what ends a region."""
-    return graph.YieldOp(values)

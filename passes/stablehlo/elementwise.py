@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import Signedness, f32, i8, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import Emitter, is_bool, is_unsigned, width_of, with_sign
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import NARROW_FLOATS, is_float, ui64
 from ...dialects.stablehlo import chlo
 from .combining import constant_of
 from .conversion import Conversion, Rule
-from .emitter import Emitter, is_bool, is_unsigned, width_of, with_sign
 
 Unary = Callable[[Emitter, SSAValue], SSAValue]
 

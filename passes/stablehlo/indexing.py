@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import is_unsigned, width_of, yield_of
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent, product
 from ...dialects.graph import ReduceKind, ScatterKind
 from ...dialects.graph.control import COUNTER, slice_type
 from .combining import COMBINE, kind_of
-from .conversion import Conversion, Rule, yield_of
-from .emitter import is_unsigned, width_of
+from .conversion import Conversion, Rule
 from .reduction import n_windows, places_of, window_of
 
 

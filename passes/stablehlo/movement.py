@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerTy
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import Emitter, is_bool, width_of
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent
 from ...dialects.graph import tensor_of
 from .conversion import Conversion, Rule, element_of
-from .emitter import Emitter, is_bool, width_of
 from .narrow_types import carrier_of, is_narrow, wrapped
 
 

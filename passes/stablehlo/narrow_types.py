@@ -7,9 +7,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, i8
 from xdsl.ir import Attribute, SSAValue
 
+from ...algorithms.emitter import Emitter, is_unsigned, width_of
 from ...dialects import graph
 from ...dialects.element_types import ui8
-from .emitter import Emitter, is_unsigned, width_of
 
 _CARRIERS: dict[Attribute, IntegerType] = {
     IntegerType(width, sign): ui8 if sign is Signedness.UNSIGNED else i8

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import Emitter
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent
 from ...dialects.graph import ReduceKind
 from .conversion import Conversion, Rule
-from .emitter import Emitter
 
 
 def _feature(c: Conversion, op: stablehlo.StablehloOp, x: SSAValue) -> tuple[int, float]:

@@ -12,6 +12,7 @@ from . import (
     dynamic,
     elementwise,
     indexing,
+    linear_algebra,
     movement,
     normalization,
     reduction,
@@ -22,7 +23,6 @@ from .arithmetic.narrow_integers import rules_of
 from .complex_numbers import rules as complex_rules
 from .conversion import COMPLEX_RULES, LIFTABLE, NARROW_RULES, Rule
 from .devices import collectives, manual, shardings
-from .linear_algebra import triangles
 
 RULES: dict[type[Operation], Rule] = {
     rule: made
@@ -35,7 +35,7 @@ RULES: dict[type[Operation], Rule] = {
         indexing,
         sorting,
         bits,
-        triangles,
+        linear_algebra,
         normalization,
         control,
         collectives,

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.emitter import width_of
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import is_float
 from ...dialects.graph import Extremum
@@ -22,7 +23,6 @@ from ...dialects.stablehlo import chlo
 from .combining import text_of
 from .conversion import Conversion, Rule
 from .elementwise import total_order
-from .emitter import width_of
 
 _MOST_PASSES = 16
 """

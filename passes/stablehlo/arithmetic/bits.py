@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import Signedness, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ....algorithms.emitter import Emitter, width_of, with_sign
 from ....dialects import graph, stablehlo
 from ....dialects.element_types import NARROW_FLOATS, is_float, ui32, ui64
 from ..conversion import Conversion, Rule
-from ..emitter import Emitter, width_of, with_sign
 
 _MANTISSA = {16: 10, 32: 23, 64: 52}
 

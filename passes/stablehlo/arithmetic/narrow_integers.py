@@ -15,13 +15,13 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, Signedness, TensorType, i8
 from xdsl.ir import Operation, SSAValue
 
+from ....algorithms.emitter import Emitter, is_unsigned, width_of
 from ....dialects import graph, stablehlo
 from ....dialects.element_types import ui8
 from ....dialects.graph import tensor_of
 from ....dialects.stablehlo import chlo, sdy
 from ..conversion import Conversion, Rule, element_of
 from ..elementwise import leading_zeros, popcnt, unified
-from ..emitter import Emitter, is_unsigned, width_of
 from ..narrow_types import carrier_of, wrapped
 
 _MOVING: tuple[type[Operation], ...] = (

@@ -20,11 +20,11 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
+from ....algorithms.emitter import Emitter
 from ....dialects import graph
 from ....dialects.stablehlo import chlo
 from ..conversion import Conversion, Rule
 from ..elementwise import of_one, unified, widened
-from ..emitter import Emitter
 
 _LANCZOS_G = 7.0
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, SSAValue
 
+from ....algorithms.emitter import Emitter
 from ....dialects.graph import tensor_of
 from ....dialects.graph.types import shape_of
 from ..complex_parts import Pair, part_type
-from ..emitter import Emitter
 
 
 def bounded_type(type: Attribute) -> Attribute:

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ....algorithms.contraction import dot
 from ....dialects import graph, stablehlo
 from ....dialects.graph import tensor_of
 from ....dialects.stablehlo import FftType
-from ..contraction import dot
 from ..conversion import Conversion
 
 Array = npt.NDArray[np.complex128]

@@ -7,8 +7,8 @@ from typing import TypeAlias, Union
 
 from xdsl.ir import Attribute, SSAValue
 
+from ....algorithms.emitter import Emitter
 from ....dialects import graph
-from ..emitter import Emitter
 
 RealLike: TypeAlias = Union["Real", float]
 

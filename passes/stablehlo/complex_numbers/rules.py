@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
+from ....algorithms.emitter import width_of
 from ....dialects import graph, stablehlo
 from ....dialects.stablehlo import chlo
 from ..complex_parts import Parted
 from ..conversion import ComplexRule, Conversion
 from ..elementwise import unified
-from ..emitter import width_of
 from ..movement import bitcast_convert
 from . import functions
 from .boundary import paired, unpaired

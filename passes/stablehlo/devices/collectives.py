@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ....algorithms.emitter import width_of
 from ....dialects import graph, stablehlo
 from ....dialects.element_types import is_float
 from ....dialects.graph import ReduceKind
 from ..combining import kind_of
 from ..conversion import Conversion, Rule
-from ..emitter import width_of
 from .groups import axes_of, channel_of, grid_of, member_of
 
 

@@ -8,12 +8,13 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ....algorithms.emitter import yield_of
 from ....dialects import graph
 from ....dialects.graph import tensor_of
 from ....dialects.sharding import Sharding
 from ....dialects.stablehlo import sdy
 from ....dialects.stablehlo.sdy_attributes import MeshAxes
-from ..conversion import Conversion, Rule, yield_of
+from ..conversion import Conversion, Rule
 from ..device_grid import DeviceGrid
 
 

@@ -15,7 +15,8 @@ MAY_IMPORT = {
     "import_time": (),
     "dialects": ("errors", "dialects"),
     "semantics": ("errors", "dialects", "semantics"),
-    "passes": ("errors", "dialects", "semantics", "passes"),
+    "algorithms": ("errors", "dialects", "algorithms"),
+    "passes": ("errors", "dialects", "algorithms", "semantics", "passes"),
     "backends": ("errors", "import_time", "dialects", "semantics", "backends"),
     "runtime": (
         "errors",
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "frontends": (
         "errors",
         "dialects",
+        "algorithms",
         "semantics",
         "frontends",
         "compiler",

@@ -1,9 +1,10 @@
 """
-LAPACK's functions, which jax calls for `jax.numpy.linalg` on processors, as loops over whole matrices.
+Linear algebra: `stablehlo`'s ops for triangles, and LAPACK's functions, which jax calls for
+`jax.numpy.linalg` on processors. All are loops over whole matrices (`algorithms/`).
 
-What they leave unsaid is as LAPACK has it: signs of reflections, rows exchanged from 1 on, what `info` says.
-Errors are those of the algorithm, a small multiple of the element type's epsilon times the size of the
-matrix; the bits are not LAPACK's.
+What LAPACK's functions leave unsaid is as LAPACK has it: signs of reflections, rows exchanged from 1 on,
+what `info` says. Errors are those of the algorithm, a small multiple of the element type's epsilon times the
+size of the matrix; the bits are not LAPACK's.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....dialects import stablehlo
-from ..conversion import Conversion
-from .factorizations import first_failure, lu, product_of_reflections, qr
-from .jacobi import eigenvalues, singular_values
-from .matrices import Matrices, matrices_of
-from .triangles import factored, solved
+from ...algorithms.factorizations import first_failure, lu, product_of_reflections, qr
+from ...algorithms.jacobi import eigenvalues, singular_values
+from ...algorithms.matrices import Matrices, matrices_of
+from ...algorithms.triangles import factored, solved
+from ...dialects import stablehlo
+from .conversion import Conversion, Rule
 
 _NAME = re.compile(r"lapack_[sd]([a-z]+)_ffi", re.ASCII)
 
@@ -147,3 +148,22 @@ def lapack_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]
     found = _NAME.fullmatch(op.target)
     function = None if found is None else _FUNCTIONS.get(found[1])
     return None if function is None else function(_Call(c, op))
+
+
+def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValue:
+    a, b = c.operands(op)
+    left, lower = op.number("left_side", 1) != 0, op.number("lower", 1) != 0
+    unit = op.number("unit_diagonal", 0) != 0
+    assert op.transpose_a is not None, "verified"
+    transposed = op.transpose_a.data.value in ("TRANSPOSE", "ADJOINT")
+    return solved(c, a, b, left=left, lower=lower, unit=unit, transposed=transposed)
+
+
+def _cholesky(c: Conversion, op: stablehlo.CholeskyOp) -> SSAValue:
+    return factored(c, c.operand(op, 0), op.number("lower", 0) != 0)
+
+
+RULES: dict[type[Operation], Rule] = {
+    stablehlo.CholeskyOp: _cholesky,
+    stablehlo.TriangularSolveOp: _triangular_solve,
+}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import f32, f64, i64
 
-from ....dialects import graph
+from ..dialects import graph
 from .factorizations import product_of_reflections, qr
 from .matrices import Matrices
 

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....dialects import graph, stablehlo
-from ....dialects.element_types import NARROW_FLOATS
-from ....dialects.graph import ReduceKind
-from ....dialects.graph.control import COUNTER
-from ..contraction import dot
-from ..conversion import Conversion, Rule, yield_of
-
-
-def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValue:
-    a, b = c.operands(op)
-    left, lower = op.number("left_side", 1) != 0, op.number("lower", 1) != 0
-    unit = op.number("unit_diagonal", 0) != 0
-    assert op.transpose_a is not None, "verified"
-    transposed = op.transpose_a.data.value in ("TRANSPOSE", "ADJOINT")
-    return solved(c, a, b, left=left, lower=lower, unit=unit, transposed=transposed)
+from ..dialects import graph
+from ..dialects.element_types import NARROW_FLOATS
+from ..dialects.graph import ReduceKind
+from ..dialects.graph.control import COUNTER
+from .contraction import dot
+from .emitter import Emitter, yield_of
 
 
 def solved(
-    c: Conversion, a: SSAValue, b: SSAValue, *, left: bool, lower: bool, unit: bool, transposed: bool
+    c: Emitter, a: SSAValue, b: SSAValue, *, left: bool, lower: bool, unit: bool, transposed: bool
 ) -> SSAValue:
     """Returns x of `a x = b`, or of `x a = b` where not `left`, by substitution, one row after the other."""
     rank = len(c.shape(a))
@@ -49,7 +40,7 @@ def solved(
     return x if left else c.permute(x, swap)
 
 
-def _substituted(c: Conversion, a: SSAValue, b: SSAValue, n: int, lower: bool, unit: bool) -> SSAValue:
+def _substituted(c: Emitter, a: SSAValue, b: SSAValue, n: int, lower: bool, unit: bool) -> SSAValue:
     rank = len(c.shape(a))
     batch = c.shape(a)[:-2]
     columns = c.shape(b)[-1]
@@ -83,11 +74,7 @@ def _substituted(c: Conversion, a: SSAValue, b: SSAValue, n: int, lower: bool, u
     return c.put(graph.ScanOp(n, [zero], [], [zero.type], body)).results[0]
 
 
-def _cholesky(c: Conversion, op: stablehlo.CholeskyOp) -> SSAValue:
-    return factored(c, c.operand(op, 0), op.number("lower", 0) != 0)
-
-
-def factored(c: Conversion, a: SSAValue, lower: bool) -> SSAValue:
+def factored(c: Emitter, a: SSAValue, lower: bool) -> SSAValue:
     """
     Returns Cholesky's triangle, 0 elsewhere. Column by column: what the columns before explain is taken off,
     and the rest is divided by the root of its diagonal element. What is not positive definite is NaN from
@@ -126,9 +113,3 @@ def factored(c: Conversion, a: SSAValue, lower: bool) -> SSAValue:
     body = c.nested(write, yield_of, inner)
     made = c.put(graph.ScanOp(n, [zero], [], [zero.type], body)).results[0] if n else zero
     return c.cast(made if lower else c.permute(made, swap), element)
-
-
-RULES: dict[type[Operation], Rule] = {
-    stablehlo.CholeskyOp: _cholesky,
-    stablehlo.TriangularSolveOp: _triangular_solve,
-}

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....dialects import graph
-from ....dialects.graph import ReduceKind
-from ....dialects.graph.control import COUNTER
-from ..contraction import dot
-from ..conversion import Conversion, yield_of
+from ..dialects import graph
+from ..dialects.graph import ReduceKind
+from ..dialects.graph.control import COUNTER
+from .contraction import dot
+from .emitter import Emitter, yield_of
 
 Number = int | float
 
@@ -25,7 +25,7 @@ class Matrices:
     where there is one; a number is one for all elements.
     """
 
-    c: Conversion
+    c: Emitter
     value: SSAValue
 
     @property
@@ -270,7 +270,7 @@ def _repeated_shape(*values: Matrices) -> tuple[int, ...]:
     )
 
 
-def matrices_of(c: Conversion, value: SSAValue) -> Matrices:
+def matrices_of(c: Emitter, value: SSAValue) -> Matrices:
     """Returns a value as matrices. Raises `VerifyException` where it is none of floats of f32 or f64."""
     found = Matrices(c, value)
     if len(found.shape) < 2 or c.element(value) not in (f32, f64):

@@ -1,9 +1,9 @@
-"""Writes `graph` ops at the end of a block, with the location of the op that is being converted."""
+"""Writes `graph` ops at the end of a block, with the location of what they are written for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -15,14 +15,14 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import graph
-from ...dialects.dims.expressions import Extent
-from ...dialects.element_types import is_float
-from ...dialects.graph import tensor_of
-from ...dialects.graph.types import is_symbolic, shape_of, tensor_type_of
+from ..dialects import graph
+from ..dialects.dims.expressions import Extent
+from ..dialects.element_types import is_float
+from ..dialects.graph import tensor_of
+from ..dialects.graph.types import is_symbolic, shape_of, tensor_type_of
 
 _OF_A_GRID = graph.CollectiveOp | graph.AxisIndexOp | graph.ManualComputationOp
 
@@ -30,11 +30,11 @@ _OF_A_GRID = graph.CollectiveOp | graph.AxisIndexOp | graph.ManualComputationOp
 class Emitter:
     """Owns the block that ops are put into. What an op names wrongly is its own `VerifyException`."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, who: str) -> None:
         self.block = block
         self.location: LocationAttr = UNKNOWN_LOC
-        self.who = "stablehlo"
-        """The op that is being converted, for messages."""
+        self.who = who
+        """What is being written, for messages."""
         self.unverified: list[tuple[str, Operation]] = []
         """
         Ops over named dims, whose bounds are known only where the block stands in the module, and ops that
@@ -188,6 +188,28 @@ class Emitter:
 
     def reduce(self, kind: graph.ReduceKind, x: SSAValue, axes: Sequence[int]) -> SSAValue:
         return self.add(graph.ReduceOp(kind, x, axes)) if axes else x
+
+    def nested(
+        self,
+        write: Callable[[], list[SSAValue]],
+        end: Callable[[list[SSAValue]], Operation],
+        inner: Block | None = None,
+    ) -> Region:
+        """Returns a region of the ops that `write` puts, which ends as `end` says of what it returns."""
+        around, location, who = self.block, self.location, self.who
+        self.block = Block() if inner is None else inner
+        try:
+            results = write()
+            self.location, self.who = location, who
+            self.put(end(results))
+            return Region(self.block)
+        finally:
+            self.block, self.location, self.who = around, location, who
+
+
+def yield_of(values: list[SSAValue]) -> Operation:
+    """Returns what ends a region."""
+    return graph.YieldOp(values)
 
 
 class Unsupported(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
-from ....dialects import graph
-from ....dialects.graph import ReduceKind
+from ..dialects import graph
+from ..dialects.graph import ReduceKind
 from .matrices import Matrices
 
 

@@ -1,0 +1,1 @@
+"""Algorithms written in ops of `graph`, for passes and front ends alike."""

@@ -1,1 +1,0 @@
-"""Systems of equations and decompositions of matrices, as loops over whole matrices in batches."""
