@@ -33,6 +33,8 @@ def eigenvalues(a: Matrices, lower: bool) -> tuple[Matrices, Matrices]:
     Returns the eigenvectors of symmetric matrices, of which one triangle is read, as columns, and the
     eigenvalues in ascending order, as a row; NaN for all of a matrix that has one, or an infinity.
     """
+    if not a.n_rows:
+        return a, a.filled(0, 1, 0)
     if a.c.element(a.value) != f64:
         vectors, values = _eigenvalues(a.cast(f64), lower, _SINGLE)
         return vectors.cast(f32), values.cast(f32)
@@ -84,6 +86,9 @@ def singular_values(a: Matrices, full: bool) -> tuple[Matrices, Matrices, Matric
     Returns U, the singular values in descending order, as a row, and V transposed, of matrices `U S V'`. U
     and V' are square where `full`, else as large as there are singular values. NaN as for `eigenvalues`.
     """
+    if not min(a.n_rows, a.n_columns):
+        rows, columns = (a.n_rows, a.n_columns) if full else (0, 0)
+        return a.identity(a.n_rows, rows), a.filled(0, 1, 0), a.identity(columns, a.n_columns)
     if a.c.element(a.value) != f64:
         u, values, v = _singular_values(a.cast(f64), full, _SINGLE)
         return u.cast(f32), values.cast(f32), v.cast(f32)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, f64, i64
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
-from ..dialects.graph import ReduceKind
+from ..dialects.graph import ReduceKind, tensor_of
 from ..dialects.graph.control import COUNTER
+from ..dialects.graph.types import shape_of, tensor_type_of
 from .contraction import dot
 from .emitter import Emitter, yield_of
 
@@ -168,18 +170,60 @@ class Matrices:
         return self.of(self.c.concat([each.value for each in parts], axis % len(self.shape)))
 
     def row(self, at: SSAValue) -> Matrices:
-        return self._line(-2, at)
+        return self._lines(-2, at, 1)
 
     def column(self, at: SSAValue) -> Matrices:
-        return self._line(-1, at)
+        return self._lines(-1, at, 1)
 
-    def _line(self, axis: int, at: SSAValue) -> Matrices:
+    def rows(self, at: SSAValue, count: int) -> Matrices:
+        return self._lines(-2, at, count)
+
+    def columns(self, at: SSAValue, count: int) -> Matrices:
+        return self._lines(-1, at, count)
+
+    def _lines(self, axis: int, at: SSAValue, count: int) -> Matrices:
         sizes = list(self.shape)
-        sizes[axis] = 1
+        sizes[axis] = count
         return self.of(self.c.add(graph.DynamicSliceOp(self.value, self._starts(axis, at), sizes)))
 
     def with_row(self, at: SSAValue, row: Matrices) -> Matrices:
-        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-2, at), row.value)))
+        return self.with_rows(at, row)
+
+    def with_rows(self, at: SSAValue, rows: Matrices) -> Matrices:
+        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-2, at), rows.value)))
+
+    def with_columns(self, at: SSAValue, columns: Matrices) -> Matrices:
+        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-1, at), columns.value)))
+
+    def row_of_each(self, at: Matrices) -> Matrices:
+        """Returns a row of each matrix, which is another one in each; `at` is of matrices of one element."""
+        if not self.batch:
+            return self.row(self.c.reshape(at.value, ()))
+        return self.places(-2).equals(at).where(self, 0).summed(-2)
+
+    def with_row_of_each(self, at: Matrices, row: Matrices) -> Matrices:
+        """Returns matrices with another row, as `row_of_each` finds it."""
+        if not self.batch:
+            return self.with_row(self.c.reshape(at.value, ()), row)
+        return self.places(-2).equals(at).where(row, self)
+
+    def with_rows_exchanged(self, at: SSAValue, other: Matrices) -> Matrices:
+        """Returns matrices of which a row, the same in all, is exchanged with another one of each."""
+        own, found = self.row(at), self.row_of_each(other)
+        return self.with_row_of_each(other, own).with_row(at, found)
+
+    def each(self, algorithm: Callable[[Matrices], Sequence[Matrices]]) -> list[Matrices]:
+        """Returns what an algorithm makes of each matrix by itself, one after the other."""
+        batch, count = self.batch, math.prod(self.batch)
+        stack = self.c.reshape(self.value, (count, self.n_rows, self.n_columns))
+        inner = Block(arg_types=[COUNTER, tensor_of(self.c.element(stack), self.shape[-2:])])
+        body = self.c.nested(
+            lambda: [found.value for found in algorithm(self.of(inner.args[1]))], yield_of, inner
+        )
+        op = self.c.put(graph.ScanOp(count, [], [stack], _stacked(body, count), body))
+        return [
+            self.of(self.c.reshape(value, (*batch, *self.c.static_shape(value)[1:]))) for value in op.results
+        ]
 
     def _starts(self, axis: int, at: SSAValue) -> list[SSAValue]:
         origin = self.c.scalar(0, i64)
@@ -260,6 +304,14 @@ class Matrices:
         )
         op = self.c.put(graph.WhileOp([each.value for each in initial], first, body))
         return [self.of(value) for value in op.results]
+
+
+def _stacked(body: Region, count: int) -> list[Attribute]:
+    """Returns the types of what a loop collects: `count` of each value that its body ends with."""
+    last = body.block.last_op
+    assert last is not None
+    types = [tensor_type_of(value, "scan") for value in last.operands]
+    return [tensor_of(type.element_type, (count, *shape_of(type))) for type in types]
 
 
 def _repeated_shape(*values: Matrices) -> tuple[int, ...]:

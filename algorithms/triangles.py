@@ -1,4 +1,4 @@
-"""Triangular systems and Cholesky's decomposition, row by row."""
+"""Triangular systems and Cholesky's decomposition, row by row, and by blocks where there are many."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ from ..dialects.graph import ReduceKind
 from ..dialects.graph.control import COUNTER
 from .contraction import dot
 from .emitter import Emitter, yield_of
+
+BLOCK = 32
+"""How many rows or columns are done one by one, before a product of matrices changes the others."""
+
+LEAST_BLOCKED = 3 * BLOCK
+"""
+Smaller matrices are eliminated and solved row by row, which is less code. On a Xeon with AVX-512, in f64:
+`solve` of 100x100 by blocks takes 0.45 of the time of that by rows (of 200x200 0.24), and 0.6 instead of
+0.2 s to compile.
+"""
+
+_LEAST_FACTORED_BY_BLOCKS = 8 * BLOCK
+"""Cholesky's decomposition by blocks, likewise: of 200x200 0.96, of 300x300 0.76, of 1000x1000 0.16."""
 
 
 def solved(
@@ -36,11 +49,69 @@ def solved(
     (n,) = c.static([c.shape(a)[-1]], "the extent of the matrix")
     if c.shape(b)[-2] != n:
         raise VerifyException(f"{c.who}: operands are {c.type(a)} and {c.type(b)}")
-    x = _substituted(c, a, b, n, lower, unit) if n else b
+    substituted = _substituted if n < LEAST_BLOCKED else _substituted_by_blocks
+    x = substituted(c, a, b, n, lower, unit)
     return x if left else c.permute(x, swap)
 
 
+def _rows_of(c: Emitter, x: SSAValue, begin: SSAValue, count: int) -> SSAValue:
+    """Returns rows of matrices from one on."""
+    shape = c.static_shape(x)
+    return c.add(graph.DynamicSliceOp(x, _row_starts(c, x, begin), [*shape[:-2], count, shape[-1]]))
+
+
+def _row_starts(c: Emitter, x: SSAValue, begin: SSAValue) -> list[SSAValue]:
+    origin = c.scalar(0, i64)
+    return [*(origin for _ in c.shape(x)[:-2]), begin, origin]
+
+
+def _product(c: Emitter, x: SSAValue, y: SSAValue, is_transposed: bool = False) -> SSAValue:
+    rank = len(c.shape(x))
+    pairs, last = tuple(range(rank - 2)), rank - 1 if is_transposed else rank - 2
+    return dot(c, x, y, (pairs, pairs), ((rank - 1,), (last,)), c.element(x))
+
+
+def _substituted_by_blocks(c: Emitter, a: SSAValue, b: SSAValue, n: int, lower: bool, unit: bool) -> SSAValue:
+    """
+    Returns what `_substituted` does, in blocks of rows: what is known before one is taken off by a product of
+    matrices. Rows that make up no block come first.
+    """
+    rank = len(c.shape(a))
+    batch, columns = c.static_shape(a)[:-2], c.static_shape(b)[-1]
+    n_first = n % BLOCK
+    x = c.full(0, c.element(b), c.shape(b))
+    if n_first:
+        begin = 0 if lower else n - n_first
+        own = c.part(c.part(a, rank - 2, begin, n_first), rank - 1, begin, n_first)
+        found = _substituted(c, own, c.part(b, rank - 2, begin, n_first), n_first, lower, unit)
+        others = c.full(0, c.element(b), (*batch, n - n_first, columns))
+        x = c.concat([found, others] if lower else [others, found], rank - 2)
+    inner = Block(arg_types=[COUNTER, x.type])
+    counter, known = inner.args
+
+    def write() -> list[SSAValue]:
+        place = c.binary(graph.MulOp, counter, c.scalar(BLOCK, i64))
+        begin = (
+            c.binary(graph.AddOp, place, c.scalar(n_first, i64))
+            if lower
+            else c.binary(graph.SubOp, c.scalar(n - n_first - BLOCK, i64), place)
+        )
+        rows = _rows_of(c, a, begin, BLOCK)
+        # Rows that are not solved yet are 0, so that all columns may be multiplied with them.
+        rest = c.binary(graph.SubOp, _rows_of(c, b, begin, BLOCK), _product(c, rows, known))
+        starts = _row_starts(c, a, begin)
+        starts = [*starts[:-1], begin]
+        own = c.add(graph.DynamicSliceOp(a, starts, [*batch, BLOCK, BLOCK]))
+        found = _substituted(c, own, rest, BLOCK, lower, unit)
+        return [c.add(graph.DynamicUpdateOp(known, _row_starts(c, known, begin), found))]
+
+    body = c.nested(write, yield_of, inner)
+    return c.put(graph.ScanOp(n // BLOCK, [x], [], [x.type], body)).results[0]
+
+
 def _substituted(c: Emitter, a: SSAValue, b: SSAValue, n: int, lower: bool, unit: bool) -> SSAValue:
+    if not n:
+        return b
     rank = len(c.shape(a))
     batch = c.shape(a)[:-2]
     columns = c.shape(b)[-1]
@@ -86,9 +157,62 @@ def factored(c: Emitter, a: SSAValue, lower: bool) -> SSAValue:
     rank, n = len(shape), shape[-1] if shape else 0
     if rank < 2 or shape[-2] != n:
         raise VerifyException(f"{c.who}: {c.type(a)} is not of square matrices")
+    if not n:
+        return a
     swap = [*range(rank - 2), rank - 1, rank - 2]
     if not lower:
         wide = c.permute(wide, swap)
+    made = (_factored if n < _LEAST_FACTORED_BY_BLOCKS else _factored_by_blocks)(c, wide, n)
+    return c.cast(made if lower else c.permute(made, swap), element)
+
+
+def _factored_by_blocks(c: Emitter, wide: SSAValue, n: int) -> SSAValue:
+    """
+    Returns what `_factored` does, by blocks of columns: what those before explain is taken off by a product
+    of matrices. Columns that make up no block come first.
+    """
+    shape = c.static_shape(wide)
+    rank, batch = len(shape), shape[:-2]
+    n_first = n % BLOCK
+    found = c.full(0, c.element(wide), shape)
+    if n_first:
+        columns = c.part(wide, rank - 1, 0, n_first)
+        made = _columns_factored(c, c.part(columns, rank - 2, 0, n_first), columns, n_first)
+        row, column = (c.iota(axis, i64, c.shape(made)) for axis in (rank - 2, rank - 1))
+        made = c.select(c.binary(graph.GeOp, row, column), made, c.like(0, made))
+        found = c.concat([made, c.full(0, c.element(wide), (*batch, n, n - n_first))], rank - 1)
+    inner = Block(arg_types=[COUNTER, found.type])
+    counter, known = inner.args
+
+    def write() -> list[SSAValue]:
+        origin = c.scalar(0, i64)
+        begin = c.binary(graph.MulOp, counter, c.scalar(BLOCK, i64))
+        begin = c.binary(graph.AddOp, begin, c.scalar(n_first, i64))
+        down = [*(origin for _ in batch), origin, begin]
+        own = c.add(graph.DynamicSliceOp(wide, down, [*batch, n, BLOCK]))
+        explained = _product(c, known, _rows_of(c, known, begin, BLOCK), is_transposed=True)
+        rest = c.binary(graph.SubOp, own, explained)
+        made = _columns_factored(c, _rows_of(c, rest, begin, BLOCK), rest, BLOCK)
+        # What is above the block's diagonal is of no use.
+        row, column = (c.iota(axis, i64, c.shape(made)) for axis in (rank - 2, rank - 1))
+        column = c.binary(graph.AddOp, column, c.broadcast(begin, c.shape(made)))
+        kept = c.select(c.binary(graph.GeOp, row, column), made, c.like(0, made))
+        return [c.add(graph.DynamicUpdateOp(known, down, kept))]
+
+    body = c.nested(write, yield_of, inner)
+    return c.put(graph.ScanOp(n // BLOCK, [found], [], [found.type], body)).results[0]
+
+
+def _columns_factored(c: Emitter, square: SSAValue, columns: SSAValue, n: int) -> SSAValue:
+    """Returns the columns of a triangle, of what is left of them: those on its diagonal, and all."""
+    triangle = _factored(c, square, n)
+    return solved(c, triangle, columns, left=False, lower=True, unit=False, transposed=True)
+
+
+def _factored(c: Emitter, wide: SSAValue, n: int) -> SSAValue:
+    """Returns the lower triangle, column by column."""
+    shape = c.static_shape(wide)
+    rank = len(shape)
     batch, pairs = shape[:-2], tuple(range(rank - 2))
     zero = c.full(0, c.element(wide), shape)
     inner = Block(arg_types=[COUNTER, zero.type])
@@ -111,5 +235,4 @@ def factored(c: Emitter, a: SSAValue, lower: bool) -> SSAValue:
         return [c.add(graph.DynamicUpdateOp(found, down, below))]
 
     body = c.nested(write, yield_of, inner)
-    made = c.put(graph.ScanOp(n, [zero], [], [zero.type], body)).results[0] if n else zero
-    return c.cast(made if lower else c.permute(made, swap), element)
+    return c.put(graph.ScanOp(n, [zero], [], [zero.type], body)).results[0]
