@@ -18,6 +18,7 @@ from . import (
     further,
     indexing,
     info,
+    linalg,
     manipulation,
     packing,
     padding,
@@ -42,7 +43,7 @@ from .manipulation import *
 from .packing import *
 from .padding import *
 from .predicates import *
-from .products import linalg, linear_algebra
+from .products import linear_algebra
 from .products.einsum import einsum
 from .products.linear_algebra import *
 from .searching import *

@@ -13,6 +13,7 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FileLineColLoc, FunctionType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from ...algorithms.emitter import Emitter
 from ...dialects import graph
 from ...dialects.graph.base import set_fastmath
 from ...dialects.modules.argument_marks import DONATED, FROZEN
@@ -153,6 +154,20 @@ class Trace:
         self.scope.block.add_op(op)
         return [
             TracedArray(self, self.scope, value, aval) for value, aval in zip(op.results, avals, strict=True)
+        ]
+
+    def write(self, who: str, algorithm: Callable[[Emitter], Sequence[SSAValue]]) -> list[TracedArray]:
+        """Lets an algorithm add ops, of the user's line and with `who` in errors; returns what it gives."""
+        emitter = Emitter(self.scope.block, who)
+        emitter.location = self.place or user_location()
+        return [
+            TracedArray(
+                self,
+                self.scope,
+                value,
+                aval_of(dtype_of_type(cast(Any, value.type)), shape_of_type(value.type)),
+            )
+            for value in algorithm(emitter)
         ]
 
     def callback(self, function: HostCallback) -> str:

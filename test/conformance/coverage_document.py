@@ -14,12 +14,14 @@ from types import ModuleType
 sys.path.insert(0, str(Path(__file__).parent))
 
 import tenon.numpy as tnp
-from exceptions import EXEMPT, NOT_FACTORED
+from exceptions import EXEMPT
 from standard import SECTIONS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 _VALUES = "of arrays with values; of traced ones an error, as the shape depends on the values"
+
+_NOT_RAISED = "a matrix that has none gives NaN or infinities, and no error"
 
 NOTES = {
     "nonzero": _VALUES,
@@ -35,8 +37,9 @@ NOTES = {
     "pow": "an integer to a negative power in an array gives 0, but for bases 1 and -1",
     "floor_divide": "infinities as numpy: `inf // 1` is nan, `-1 // inf` is -1; an integer by zero gives 0",
     "remainder": "an integer by zero gives 0",
-    "linalg.matrix_norm": "`ord` 2, -2 and `nuc` need singular values, and are errors",
-    "linalg.matrix_power": "negative powers need an inverse, and are errors",
+    "linalg.cholesky": _NOT_RAISED,
+    "linalg.inv": _NOT_RAISED,
+    "linalg.solve": _NOT_RAISED,
     "__getitem__": "masks index arrays with values; traced indices are moved into range",
     "__complex__": "of arrays with values",
 }
@@ -46,7 +49,6 @@ ABSENT = {
     "__setitem__": "arrays are immutable: `x.at[index].set(value)` makes a copy",
     "complex64": "there are no complex dtypes",
     "complex128": "there are no complex dtypes",
-    **{f"linalg.{name}": "needs a factorisation" for name in NOT_FACTORED},
     **{f"fft.{name}": "there is no fft extension" for name in SECTIONS["Extension fft"]},
 }
 """Why names are not there."""

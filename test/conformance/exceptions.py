@@ -5,24 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NOT_FACTORED = (
-    "cholesky",
-    "det",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "matrix_rank",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-)
-"""Functions of the linear algebra extension that need a factorisation."""
-
-_FACTORED = "|".join(NOT_FACTORED)
-
 
 @dataclass(frozen=True)
 class Exempt:
@@ -44,16 +26,6 @@ EXEMPT = (
         "there are no complex dtypes",
     ),
     Exempt("`fft`", r"test_fft\.py::|\[fft-|\[fft\.", "there is no fft extension"),
-    Exempt(
-        "functions of `linalg` that are not there",
-        rf"\[linalg[-.]({_FACTORED})\]|test_linalg\.py::test_({_FACTORED})$",
-        "they need a factorisation",
-    ),
-    Exempt(
-        "`test_matrix_power`, `test_matrix_norm`",
-        r"test_linalg\.py::test_matrix_(power|norm)$",
-        "negative powers need an inverse; the norms 2, -2 and `nuc` need singular values",
-    ),
     Exempt(
         "`test_setitem`, `test_setitem_masking`, `test_asarray_arrays`",
         r"test_array_object\.py::test_setitem|test_creation_functions\.py::test_asarray_arrays$",

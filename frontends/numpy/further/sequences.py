@@ -9,8 +9,8 @@ from ...calls.dispatch import array_function
 from ...tracing import graph_ops as ops
 from ..arguments.operands import BOOL, common, no_loop, reshaped
 from ..creation import asarray
+from ..linalg.vectors import cross as cross_of
 from ..manipulation import flip, reshape
-from ..products.linalg import cross as cross_of
 from ..products.linear_algebra import dot
 
 __all__ = ["convolve", "correlate", "cross", "vdot"]

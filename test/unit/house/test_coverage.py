@@ -37,8 +37,6 @@ def test_exempt_tests_are_found_by_their_ids():
         ),
         f"{special}test_iop[__ifloordiv__(isfinite(x1_i) and x1_i > 0 and x2_i is -infinity) -> -0]": "numpy",
         "array_api_tests/test_array_object.py::test_setitem_masking": "immutable",
-        "array_api_tests/test_has_names.py::test_has_names[linalg-svd]": "factorisation",
-        "array_api_tests/test_linalg.py::test_svdvals": "factorisation",
     }
     for test_id, word in reasons.items():
         assert [word in each.reason for each in EXEMPT if each.matches(test_id)] == [True], test_id
