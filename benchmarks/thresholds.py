@@ -199,6 +199,17 @@ _ALL_SUMS = (
 )
 
 
+def _in_thirds(x: Any, w: Any) -> Any:
+    first, second, third = tnp.split(x @ w, 3, axis=-1)
+    return first * tnp.tanh(second) + third
+
+
+_THIRDS = tuple(
+    Program(f"thirds of 1x{depth} by {depth}x{columns}", _in_thirds, ((1, depth), (depth, columns)), 1)
+    for depth, columns in ((128, 384), (256, 768), (512, 1536))
+)
+
+
 def _added_up(x: Any) -> Any:
     """A sum for each of 1000 bins: of elements from a few quick ops, and of others from 50."""
     bins = (tnp.abs(x) * 250).astype(np.int32)
@@ -372,6 +383,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_RULES, "CHEAPER", (0.0, 1.0), (), (_STENCIL, *_CHOICES)),
     Threshold("machine.kernel_memory", "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
     Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
+    Threshold(_LOCAL, "SERIAL_FOLDS_LIMIT", (0, 1 << 60), (), _THIRDS),
     Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
 )
 """The numbers that are there because they were measured."""

@@ -290,7 +290,8 @@ class _Nests:
         nest = self._nest_of(inner)
         nest.folded = group
         is_product = isinstance(op, graph.ContractOp)
-        nest.is_tiled = nest.is_tiled or (is_product and is_all)
+        # What lies in panels runs in tiles as a stage of a kernel, too.
+        nest.is_tiled = nest.is_tiled or (is_product and (is_all or _is_in_panels(op)))
         # A product is added up by the one instruction.
         nest.operations += 1
         return inner
@@ -421,6 +422,12 @@ def _strides_of(value: SSAValue, indices: Indices) -> AccessStrides:
             one, known = index.stride(axis), strides.get(axis, 0)
             strides[axis] = None if one is None or known is None else known + one * factor
     return strides, nbytes, prod(extents) * nbytes
+
+
+def _is_in_panels(op: Operation) -> bool:
+    """Returns whether an operand of a contraction lies in panels along the columns of its tile."""
+    tile = op.tile if isinstance(op, graph.ContractOp) else None
+    return tile is not None and tile.columns.size.in_panels
 
 
 def _goes_along(op: Operation) -> bool:

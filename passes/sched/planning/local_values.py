@@ -22,7 +22,7 @@ from ....dialects.element_types import NBYTES, element_type_of
 from ...indices.access import Indices, shape_of
 from ...indices.expressions import Axis, variable
 from ...machine.kernel_memory import LOCAL_NBYTES_LIMIT
-from .accesses import Access, Kernel, element_count, hint_of, iterations, repetitions
+from .accesses import Access, Kernel, element_count, folded_axes, hint_of, iterations, repetitions
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
 
@@ -30,6 +30,11 @@ from .own import OWN_KERNELS
 # difference (`python -m benchmarks.thresholds`): others would wait meanwhile.
 SERIAL_ELEMENTS_LIMIT = 4096
 """Up to this many elements, a kernel whose stages share no parallel axis is still worth one launch."""
+
+# Thirds of a row by 512x1536 take two threads 102 us where the product is a stage of the kernel that reads
+# them, 57 us where it is a kernel of its own; by 256x768 8.7 and 7.4 us, by 256x384 as long.
+SERIAL_FOLDS_LIMIT = 1 << 17
+"""Up to this many elements that a reduction or contraction folds for all of its own, the same."""
 
 # By design: a thread each on processors of 8 cores, and two chunks each on those of 4.
 PARALLEL_LIMIT = 8
@@ -98,7 +103,7 @@ def hoisting(op: Operation, access: Access) -> Hoisting | str:
         return f"would be computed more often than it has elements ({elements})"
     if not kernel.accepts_prefix(prefix):
         return "its axes cannot be outermost in the kernel that reads it"
-    if is_folding and not _keeps_busy(kernel, prefix):
+    if is_folding and not _keeps_busy(kernel, prefix, _folds(op)):
         return "the kernel that reads it would have too little to do side by side"
     return Hoisting(kernel, prefix if is_folding or prefix else None)
 
@@ -124,7 +129,7 @@ def local_buffer(op: Operation, accesses: Sequence[Access]) -> LocalBuffer | str
         return f"its kernel has {kernel.local_nbytes} bytes of local buffers already"
     if not kernel.accepts_prefix(prefix):
         return "its axes cannot be outermost in the kernel that reads it"
-    if not _keeps_busy(kernel, prefix):
+    if not _keeps_busy(kernel, prefix, _folds(op)):
         return "the kernel that reads it would have too little to do side by side"
     if any(
         is_outer and upper_bound(shape[dim]) > 1
@@ -135,10 +140,22 @@ def local_buffer(op: Operation, accesses: Sequence[Access]) -> LocalBuffer | str
     return LocalBuffer(kernel, prefix, dims, nbytes, not fits, accesses[0].indices)
 
 
-def _keeps_busy(kernel: Kernel, axes: frozenset[Axis]) -> bool:
-    """Returns whether stages under `axes` leave enough to do side by side, or little to do at all."""
+def _keeps_busy(kernel: Kernel, axes: frozenset[Axis], folds: int) -> bool:
+    """
+    Returns whether stages under `axes` leave enough to do side by side, or little to do at all: few elements,
+    and few that a stage `folds` for them.
+    """
     total = iterations(kernel.axes)
-    return iterations(axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
+    if total <= SERIAL_ELEMENTS_LIMIT and folds <= SERIAL_FOLDS_LIMIT:
+        return True
+    return iterations(axes) >= min(PARALLEL_LIMIT, total)
+
+
+def _folds(op: Operation) -> int:
+    """Returns how many elements a reduction or contraction folds for all of its own, 0 for any other op."""
+    if not isinstance(op, FOLDING_OPS):
+        return 0
+    return upper_bound(element_count(op.results[0], op.name)) * iterations(folded_axes(op))
 
 
 def _fits_result(op: Operation, kernel: Kernel, accesses: Sequence[Access], dims: Sequence[int]) -> bool:

@@ -239,3 +239,27 @@ def test_what_is_learned_between_calls_is_read():
         optimizer.zero_grad()
         with torch.no_grad():
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+class Thirds(nn.Module):
+    """The attention of few tokens, whose queries, keys and values are parts of one product."""
+
+    def __init__(self, features: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.product = heads, nn.Linear(features, 3 * features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = self.product(x).chunk(3, -1)
+        queries, keys, values = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
+        found = nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+        return found.transpose(1, 2).flatten(2)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("tokens", [1, 2, 3])
+@pytest.mark.parametrize(("features", "heads"), [(512, 8), (60, 5)])
+def test_attention_of_few_tokens_is_that_of_torch(features: int, heads: int, tokens: int, keep: bool) -> None:
+    model, x = Thirds(features, heads).eval(), torch.randn(1, tokens, features)
+    compiled = torch.compile(model, backend="tenon", options={"keep": keep}, dynamic=False)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)

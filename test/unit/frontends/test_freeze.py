@@ -58,6 +58,31 @@ def test_results_are_those_of_arrays_that_change(backend: str, rows: int) -> Non
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("target", [None, "x86-64-v2", "x86-64-v3"])
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"), [(1, 64, 96), (1, 300, 301), (2, 96, 201), (3, 50, 67)]
+)
+def test_thirds_of_a_product_are_those_of_arrays_that_change(
+    backend: str, target: str | None, rows: int, depth: int, columns: int
+) -> None:
+    """A stage of the kernel that reads three parts of it, or a kernel of its own."""
+    if target is not None and backend != "llvm":
+        pytest.skip("a processor is named for llvm")
+    x, w, b = normal(rows, depth), normal(3 * columns, depth), normal(3 * columns)
+
+    def thirds(x: Any, w: Any, b: Any) -> Any:
+        y = x @ w.T + b
+        first, second, third = y[:, :columns], y[:, columns : 2 * columns], y[:, 2 * columns :]
+        return first * tnp.tanh(second) + third
+
+    frozen = tenon.freeze((w, b))
+    found = tenon.jit(lambda x: thirds(x, *frozen), backend=backend, target=target)(x)
+    y = x.astype(np.float64) @ w.T + b
+    first, second, third = np.split(y, 3, axis=1)
+    np.testing.assert_allclose(found, first * np.tanh(second) + third, rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_made_of_frozen_arrays_is_in_no_call() -> None:
     weights, x = tenon.freeze(weights_of(128, 256)), normal(64, 128)
     lowered = tenon.jit(lambda x: layer(x, weights)).lower(x)

@@ -115,7 +115,8 @@ class _KernelTiler:
             nest = nest_from(axis)
             products = self._products(nest)
             found = choose_tile(nest, products, self.analysis, self.target) if products else None
-            if found is not None and found.tile.rows is not None:
+            # Columns alone are vectors that `map-axes` makes, but where they lie in panels.
+            if found is not None and (found.tile.rows is not None or found.tile.panel is not None):
                 lanes = self._lanes(found)
                 reorder_nest(nest, [*found.outer, *found.tiled])
                 for each, size in zip(found.tiled, found.sizes, strict=True):

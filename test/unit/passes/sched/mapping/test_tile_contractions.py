@@ -290,6 +290,49 @@ def test_nothing_but_the_sum_says_that_there_are_panels():
         assert axes(tiled(text.replace("tile_shape [32 in panels]", other))) == ["i:", "j:", "k:"]
 
 
+STAGES = """sched.kernel @k(%a: memref<64xf32>, %b: memref<{b}xf32>, %c: memref<96xf32>) {{
+  %w = arith.constant 32 : index
+  %t = sched.alloc local : memref<96xf32>
+  sched.axis %j = 96 {{
+    %p = arith.divui %j, %w : index
+    %q = arith.remui %j, %w : index
+    %s = sched.reduce fma %k = 64 {tile}: f32 {{
+      %x = memref.load %a[%k] : memref<64xf32>
+      %y = memref.load %b[{at}] : memref<{b}xf32>
+      sched.yield %x, %y : f32
+    }}
+    memref.store %s, %t[%j] : memref<96xf32>
+  }}
+  sched.axis %i = 96 {{
+    %n = arith.constant 95 : index
+    %r = arith.subi %n, %i : index
+    %x = memref.load %t[%i] : memref<96xf32>
+    %y = memref.load %t[%r] : memref<96xf32>
+    %z = arith.addf %x, %y : f32
+    memref.store %z, %c[%i] : memref<96xf32>
+  }}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("b", "at", "tile", "mapping"),
+    [
+        ("3x64x32", "%p, %k, %q", "tile_shape [32 in panels] ", " tile(32) vector(16)"),
+        # These are contiguous as they are, and vectors without a tile.
+        ("64x96", "%k, %j", "", ""),
+        ("64x96", "%k, %j", "tile_shape [32] ", ""),
+    ],
+)
+def test_a_stage_of_one_row_has_tiles_where_its_columns_lie_in_panels(
+    b: str, at: str, tile: str, mapping: str
+):
+    text = STAGES.format(b=b, at=at, tile=tile)
+    module = tiled(text)
+    assert axes(module) == [f"j:{mapping}", "k:", "i:"]
+    for found, wanted in zip(results(module), results(parse_module(text)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_columns_that_were_chosen_need_no_panels():
     text = nest("ik", "kj", "ij", h=1).replace("%k = 20 :", "%k = 20 tile_shape [4, 32] :")
     assert axes(tiled(text))[1:3] == ["i: tile(4)", "j: tile(32) vector(16)"]

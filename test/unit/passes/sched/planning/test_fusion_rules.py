@@ -13,6 +13,7 @@ from tenon.passes.sched.planning.fusion_rules import (
     Decision,
     FusionRule,
 )
+from tenon.passes.sched.planning.local_values import PARALLEL_LIMIT, SERIAL_FOLDS_LIMIT
 from tenon.passes.sched.planning.plan import plan_kernels
 from xdsl.dialects import func
 
@@ -199,6 +200,57 @@ def test_a_rule_decides_with_its_mode(rule: FusionRule):
     )
     assert (decision.rule, decision.mode) == (rule.name, rule.mode)
     assert decision.why
+
+
+def thirds(rows: int, depth: int, columns: int) -> str:
+    """A product of few rows, of which one kernel reads three parts."""
+    x, w, v = f"{rows}x{depth}", f"{depth}x{3 * columns}", f"tensor<{rows}x{3 * columns}xf32>"
+    part, sizes = f"tensor<{rows}x{columns}xf32>", f"sizes [{rows}, {columns}] strides [1, 1]"
+    parts = "".join(
+        f"%p{number} = graph.slice %v offsets [0, {number * columns}] {sizes} : {v}\n" for number in range(3)
+    )
+    return f"""func.func @f(%x: tensor<{x}xf32>, %w: tensor<{w}xf32>) -> {part} {{
+      %v = graph.contract %x, %w {MATMUL} tile [d1 = 32 in panels] : tensor<{x}xf32>, tensor<{w}xf32> -> {v}
+      {parts}
+      %a = graph.mul %p0, %p1 : {part}
+      %y = graph.add %a, %p2 : {part}
+      func.return %y : {part}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_local"),
+    [
+        ((1, 64, 96), True),
+        ((1, SERIAL_FOLDS_LIMIT // 384, 128), True),
+        ((1, SERIAL_FOLDS_LIMIT // 384 + 1, 128), False),
+        ((2, 512, 512), False),
+    ],
+)
+def test_a_long_product_is_a_stage_of_no_kernel_that_has_nothing_to_share(
+    shape: tuple[int, int, int], is_local: bool
+):
+    decision = decided(thirds(*shape))
+    assert decision.mode is (ModeKind.LOCAL if is_local else ModeKind.MATERIALIZED), decision
+    assert is_local or "too little to do side by side" in decision.why
+
+
+def softmax(rows: int) -> str:
+    """Rows of long products, each of which its kernel reads as a whole."""
+    x, w, v, row = f"{rows}x2048", f"{rows}x256x2048", f"tensor<{rows}x256xf32>", f"tensor<{rows}x1xf32>"
+    batched = MATMUL.replace("(k, n)", "(m, n, k)")
+    return f"""func.func @f(%x: tensor<{x}xf32>, %w: tensor<{w}xf32>) -> {v} {{
+      %v = graph.contract %x, %w {batched} : tensor<{x}xf32>, tensor<{w}xf32> -> {v}
+      %s = graph.reduce max %v axes [1] keep : {v} -> {row}
+      %b = graph.broadcast %s : {row} -> {v}
+      %y = graph.sub %v, %b : {v}
+      func.return %y : {v}
+    }}"""
+
+
+def test_rows_that_threads_share_are_stages_however_long_their_products_are():
+    assert decided(softmax(PARALLEL_LIMIT)).mode is ModeKind.LOCAL
+    assert decided(softmax(PARALLEL_LIMIT - 1)).mode is ModeKind.MATERIALIZED
 
 
 def test_rules_have_names_of_their_own_and_those_without_a_choice_come_first():
