@@ -92,7 +92,9 @@ class TorchFunction:
             (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
         ]
         self._call_spec = exported.call_spec
-        self._graph = GraphProgram(module, "exported", frozen, _bounds(exported.range_constraints))
+        # An exported program has guards of its own, but only its own module looks at them.
+        bounds = _bounds(exported.range_constraints)
+        self._graph = GraphProgram(module, "exported", frozen, bounds, is_guarded=False)
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         """

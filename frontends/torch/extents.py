@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -30,11 +31,15 @@ def symbols_of(value: Any) -> set[Any]:
 class Dims:
     """
     The named dims of the symbols of one graph, with the bounds that torch knows. `bounds` are those that hold
-    when the graph runs, where torch assumed narrower ones as it traced.
+    when the graph runs, where torch assumed narrower ones as it traced. `is_guarded` is whether it runs only
+    where all else holds that torch found of them as it traced.
     """
 
-    def __init__(self, values: Iterable[Any], bounds: Mapping[Any, Any] = MappingProxyType({})) -> None:
+    def __init__(
+        self, values: Iterable[Any], bounds: Mapping[Any, Any] = MappingProxyType({}), is_guarded: bool = True
+    ) -> None:
         self._bounds = bounds
+        self._is_guarded = is_guarded
         self._dims: dict[Any, Dim] = {}
         for value in values:
             for symbol in sorted(symbols_of(value), key=str):
@@ -51,6 +56,13 @@ class Dims:
             low = max(low, int(known.lower)) if known.lower.is_Integer else low
             high = min(high, int(known.upper)) if known.upper.is_Integer else high
         return Dim(str(symbol), low, high)
+
+    def are_at_most(self, some: Iterable[Any], others: Iterable[Any]) -> bool:
+        """Returns whether torch sees to it, at each call, that no integer is greater than the other one."""
+        known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+        return self._is_guarded and all(
+            known(each <= other) for each, other in zip(some, others, strict=True)
+        )
 
     @property
     def symbols(self) -> list[Any]:

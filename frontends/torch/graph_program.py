@@ -41,7 +41,8 @@ class GraphProgram:
     """
     A graph of torch's functional ATen ops, compiled. Called with a list of its arguments, which it empties,
     it gives the tuple of its results. Threads may call it at once. `bounds` are those of its symbols, where
-    they are not what torch assumed when it traced. `weights` are the numbers of arguments that seldom change:
+    they are not what torch assumed when it traced, and `is_guarded` is whether it is called only where all
+    else holds that torch found of them. `weights` are the numbers of arguments that seldom change:
     what is made of them alone is kept until they do.
     """
 
@@ -52,6 +53,7 @@ class GraphProgram:
         frozen: Mapping[Node, ConcreteArray] = MappingProxyType({}),
         bounds: Mapping[Any, Any] = MappingProxyType({}),
         weights: Iterable[int] = (),
+        is_guarded: bool = True,
     ) -> None:
         torch = torch_library()
         self._frozen = frozen
@@ -65,7 +67,7 @@ class GraphProgram:
             if node.op == "get_attr" and "val" not in node.meta:
                 node.meta["val"] = getattr(module, node.target)
         integers = [each for node in nodes for each in integers_of(value_of(node))]
-        dims = Dims(integers, bounds)
+        dims = Dims(integers, bounds, is_guarded)
         self._placeholders = [node for node in nodes if node.op == "placeholder"]
         self._weights = {self._placeholders[number] for number in weights}
         default = DEFAULT_FLOAT.set(str(torch.get_default_dtype()).removeprefix("torch."))

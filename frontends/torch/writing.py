@@ -67,6 +67,10 @@ class Writer:
                 for each in map(value_of, node.all_input_nodes)
                 if is_tensor(each)
             ]
+        if "fits" in op.parameters:
+            # A tensor of rank 0 has one element along its only axis here.
+            shapes = [value_of(each).shape or (1,) for each in node.args[2:4]]
+            named["fits"] = self.dims.are_at_most(*shapes)
         found = op.function(*arguments, **named)
         return _checked(found, wanted)
 

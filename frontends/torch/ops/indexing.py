@@ -162,7 +162,13 @@ def _scattered(
 
 
 def _scatter(
-    kind: str, x: Traced, dim: int, index: Traced, source: Traced | None, value: Any = None
+    kind: str,
+    x: Traced,
+    dim: int,
+    index: Traced,
+    source: Traced | None,
+    value: Any = None,
+    fits: bool = False,
 ) -> Traced:
     shape = x.shape
     x, index = _row(x), _row(index)
@@ -171,15 +177,36 @@ def _scatter(
     if source is None:
         updates = ops.broadcast(as_dtype(value, x.dtype), index.shape)
     else:
-        given = _row(source)
-        updates = ops.slice(given, (0,) * len(index.shape), index.shape, (1,) * len(index.shape))
+        updates = _beginning(_row(source), index.shape, fits)
     places = _places(x, dim % len(x.shape), index)
     return ops.reshape(_scattered(kind, x, places, updates, range(len(x.shape))), shape)
 
 
+def _beginning(x: Traced, shape: Sequence[Any], fits: bool) -> Traced:
+    """
+    Returns the first elements along each axis, of which there `fits` one for each.
+
+    Raises:
+        NotCoveredError: there may be fewer.
+    """
+    # Of extents that vary on their own programs cannot see that there are enough: these are read at places.
+    varies = [
+        extent != there and not (isinstance(extent, int) and isinstance(there, int))
+        for extent, there in zip(shape, x.shape, strict=True)
+    ]
+    if any(varies) and not fits:
+        raise NotCoveredError("what it scatters may have fewer elements than there are indices")
+    sizes = [there if each else extent for each, extent, there in zip(varies, shape, x.shape, strict=True)]
+    x = ops.slice(x, (0,) * len(sizes), sizes, (1,) * len(sizes))
+    for axis, each in enumerate(varies):
+        if each:
+            x = tnp.take(x, ops.iota(0, INT64, (shape[axis],)), axis=axis)
+    return x
+
+
 @aten("scatter.src")
-def scatter(x: Traced, dim: int, index: Traced, src: Traced) -> Traced:
-    return _scatter("set", x, dim, index, src)
+def scatter(x: Traced, dim: int, index: Traced, src: Traced, *, fits: bool) -> Traced:
+    return _scatter("set", x, dim, index, src, fits=fits)
 
 
 @aten("scatter.value")
@@ -188,16 +215,16 @@ def scatter_value(x: Traced, dim: int, index: Traced, value: Any) -> Traced:
 
 
 @aten("scatter_add.default")
-def scatter_add(x: Traced, dim: int, index: Traced, src: Traced) -> Traced:
-    return _scatter("add", x, dim, index, src)
+def scatter_add(x: Traced, dim: int, index: Traced, src: Traced, *, fits: bool = False) -> Traced:
+    return _scatter("add", x, dim, index, src, fits=fits)
 
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add": "add", "multiply": "mul"}
 
 
 @aten("scatter.reduce")
-def scatter_with(x: Traced, dim: int, index: Traced, src: Traced, *, reduce: str) -> Traced:
-    return _scatter(_REDUCTIONS[reduce], x, dim, index, src)
+def scatter_with(x: Traced, dim: int, index: Traced, src: Traced, *, reduce: str, fits: bool) -> Traced:
+    return _scatter(_REDUCTIONS[reduce], x, dim, index, src, fits=fits)
 
 
 @aten("scatter.value_reduce")
@@ -207,7 +234,7 @@ def scatter_value_with(x: Traced, dim: int, index: Traced, value: Any, *, reduce
 
 @aten("scatter_reduce.two")
 def scatter_reduce(
-    x: Traced, dim: int, index: Traced, src: Traced, reduce: str, *, include_self: bool = True
+    x: Traced, dim: int, index: Traced, src: Traced, reduce: str, *, include_self: bool = True, fits: bool
 ) -> Traced:
     if reduce == "mean":
         if kind_of(x.dtype) < 2:
@@ -217,15 +244,15 @@ def scatter_reduce(
             "add", tnp.ones_like(x) if include_self else tnp.zeros_like(x), dim, index, None, one
         )
         start = x if include_self else _scatter("set", x, dim, index, None, 0)
-        return _scatter("add", start, dim, index, src) / tnp.maximum(counts, one)
+        return _scatter("add", start, dim, index, src, fits=fits) / tnp.maximum(counts, one)
     if not include_self:
         start = {"sum": 0, "prod": 1, "amax": None, "amin": None}[reduce]
         if start is None:
             # What is reached is first set to one of the values that reach it, which changes no extreme.
-            x = _scatter("set", x, dim, index, src)
+            x = _scatter("set", x, dim, index, src, fits=fits)
         else:
             x = _scatter("set", x, dim, index, None, start)
-    return _scatter(_REDUCTIONS[reduce], x, dim, index, src)
+    return _scatter(_REDUCTIONS[reduce], x, dim, index, src, fits=fits)
 
 
 @aten("masked_scatter.default")

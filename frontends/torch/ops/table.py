@@ -55,7 +55,8 @@ def aten(*names: str) -> Callable[[F], F]:
     Enters a function for ops of these names. It gets the arguments of the op: tensors as traced arrays,
     dtypes as numpy's, symbolic integers as extents. It is not told of devices, layouts and memory formats,
     unless it has parameters for them. Where it has a parameter `wanted` that is what torch says the op gives,
-    a `Wanted` or a tuple of them, and where it has a parameter `layouts` the `Layout` of each tensor.
+    a `Wanted` or a tuple of them, and where it has a parameter `layouts` the `Layout` of each tensor. `fits`
+    is whether torch sees to it at each call that the third argument is along no axis longer than the fourth.
     """
 
     def entered(function: F) -> F:

@@ -162,3 +162,79 @@ def test_the_greatest_and_the_least_are_torchs_with_nan_the_greatest(dtype: torc
         found = torch.compile(torch.topk, backend="tenon", dynamic=False)(x, k, 1, largest)
         wanted = torch.topk(x, k, 1, largest)
         torch.testing.assert_close(tuple(found), tuple(wanted), rtol=0, atol=0, equal_nan=True)
+
+
+def messages(x: Tensor, source: Tensor) -> Tensor:
+    """Returns what edges bring to where they lead: of the nodes where they begin."""
+    return x[source].tanh()
+
+
+def along(target: Tensor, of_edges: Tensor) -> Tensor:
+    return target.unsqueeze(-1).expand(-1, of_edges.shape[1])
+
+
+def reduced(reduce: str, include_self: bool) -> Callable[..., Tensor]:
+    def function(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        edges = messages(x, source)
+        nodes, places = torch.full_like(x, 0.5), along(target, edges)
+        return nodes.scatter_reduce_(0, places, edges, reduce, include_self=include_self) * 2
+
+    return function
+
+
+def softmax_of_edges(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
+    edges = (x[source] * x[target]).sum(-1)
+    most = torch.full((x.shape[0],), -1e30).scatter_reduce_(0, target, edges, "amax")
+    powers = (edges - most[target]).exp()
+    shares = powers / torch.zeros(x.shape[0]).scatter_add_(0, target, powers)[target]
+    return torch.zeros_like(x).index_add_(0, target, shares[:, None] * x[source])
+
+
+GRAPHS: dict[str, Callable[..., Tensor]] = {
+    f"scatter_reduce {reduce} {include_self}": reduced(reduce, include_self)
+    for reduce in ("sum", "mean", "amax", "amin", "prod")
+    for include_self in (True, False)
+} | {
+    "scatter": lambda x, source, target: torch.zeros_like(x).scatter(
+        # Each node gets the same of all edges that lead to it.
+        0,
+        along(target, x[target]),
+        x[target].tanh(),
+    ),
+    "scatter_add": lambda x, source, target: torch.zeros_like(x).scatter_add(
+        0, along(target, x), messages(x, source)
+    ),
+    "index_add": lambda x, source, target: torch.zeros_like(x).index_add_(0, target, messages(x, source)),
+    "softmax": softmax_of_edges,
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("has_gradients", [False, True])
+def test_nodes_and_edges_of_graphs_vary_on_their_own(name: str, has_gradients: bool):
+    torch.compiler.reset()
+    function = GRAPHS[name]
+    # The sources of edges and their targets are as many, which torch need not find before it compiles.
+    compiled = torch.compile(function, backend="tenon", fullgraph=True)
+    for nodes, edges in ((30, 100), (7, 19), (101, 57), (33, 2)):
+        x = torch.randn(nodes, 17, requires_grad=has_gradients)
+        source, target = torch.randint(nodes, (edges,)), torch.randint(nodes, (edges,))
+        for each in (x, source, target):
+            torch._dynamo.mark_dynamic(each, 0)
+        found, expected = compiled(x, source, target), function(x, source, target)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+        if has_gradients:
+            mine, its = (torch.autograd.grad(y.square().sum(), x)[0] for y in (found, expected))
+            torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
+
+
+def test_a_scatter_reads_as_much_of_its_source_as_there_are_indices():
+    function: Callable[..., Tensor] = lambda x, index, source: x.scatter_reduce(0, index, source, "sum")  # noqa: E731
+    compiled = torch.compile(function, backend="tenon", dynamic=True)
+    for n_indices, n_sources, extent in ((5, 9, 7), (6, 8, 7), (4, 4, 7), (2, 300, 11)):
+        x, index = torch.randn(extent), torch.randint(extent, (n_indices,))
+        source = torch.randn(n_sources)
+        torch.testing.assert_close(compiled(x, index, source), function(x, index, source))
+    # Where there are fewer, it is torch's error.
+    with pytest.raises(RuntimeError, match="no larger than src"):
+        compiled(torch.randn(7), torch.randint(7, (9,)), torch.randn(5))

@@ -7,6 +7,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 import torch
+from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
 from torch import Tensor, nn
 
 
@@ -57,6 +58,26 @@ def test_extents_are_those_that_torch_takes_and_not_those_that_it_traced(least: 
         torch.testing.assert_close(function(x), model(x))
     with pytest.raises(tenon.CallError, match="axis 0 is 9"):
         function(torch.randn(9, 6))
+
+
+class Scattered(nn.Module):
+    def forward(self, x: Tensor, index: Tensor, source: Tensor) -> Tensor:
+        return x.scatter_reduce(0, index, source, "sum") * 2
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_a_scatter_of_too_few_elements_is_an_error(least: int):
+    """That there are enough is a guard of an exported program, at which functions of it do not look."""
+    forget_told()
+    model, x = Scattered(), torch.randn(7)
+    shapes = {name: {0: torch.export.Dim(f"{name}_0", min=least)} for name in ("x", "index", "source")}
+    example = (x, torch.randint(7, (5,)), torch.randn(9))
+    exported = torch.export.export(model, example, dynamic_shapes=shapes)
+    with pytest.warns(LeftToTorchWarning, match="may have fewer elements than there are indices"):
+        function = tenon.from_torch(exported)
+    torch.testing.assert_close(function(*example), model(*example))
+    with pytest.raises(RuntimeError, match="no larger"):
+        function(x, torch.randint(7, (9,)), torch.randn(5))
 
 
 def test_least_extents_above_2_are_checked():
