@@ -101,14 +101,14 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
     Returns the names of the arguments as written, `arg0`, `arg1`, ... where there are none; a name that was
     taken by an earlier argument gets a number.
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for argument in entry.body.block.args:
         wanted = name = argument.name_hint or f"arg{argument.index}"
-        number = 0
         while name in names:
-            number += 1
+            numbers[wanted] = number = numbers.get(wanted, 0) + 1
             name = f"{wanted}_{number}"
-        names.append(name)
+        names[name] = None
     return tuple(names)
 
 

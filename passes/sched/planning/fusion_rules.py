@@ -192,9 +192,9 @@ def _tiled_product(value: Candidate) -> str | None:
         return None
     if not is_all_of_kernel(value.accesses):
         return "a product of matrices, which is a kernel, or a stage, of its own"
-    members = value.accesses[0].kernel.members
-    others = [each for each in members if isinstance(each, graph.ContractOp) and is_worth_tiles(each)]
-    if others and any(_is_windowed(each) for each in (op, *others)):
+    is_windowed, members = _is_windowed(op), value.accesses[0].kernel.members
+    others = (each for each in members if isinstance(each, graph.ContractOp))
+    if any((is_windowed or _is_windowed(each)) and is_worth_tiles(each) for each in others):
         return "a kernel has the tiles of one convolution only"
     return None
 

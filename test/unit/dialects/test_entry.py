@@ -89,6 +89,25 @@ def test_argument_names_differ():
     assert argument_names(entry) == ("x", "x_1")
 
 
+@pytest.mark.parametrize(
+    ("hints", "names"),
+    [
+        (("a", "a", "a", "a"), ("a", "a_1", "a_2", "a_3")),
+        # A hint has no number of its own.
+        (("a_1", "b", "a", "b", "a"), ("a", "b", "a_1", "b_1", "a_2")),
+        ((None, "arg0", None), ("arg0", "arg0_1", "arg2")),
+    ],
+)
+def test_a_name_that_is_taken_gets_the_first_number_that_is_free(
+    hints: tuple[str | None, ...], names: tuple[str, ...]
+):
+    arguments = ", ".join(f"%{number}: f32" for number in range(len(hints)))
+    entry = find_entry(parse_module(f"func.func @f({arguments}) {{\n  func.return\n}}"), "f")
+    for argument, hint in zip(entry.body.block.args, hints, strict=True):
+        argument.name_hint = hint
+    assert argument_names(entry) == names
+
+
 CALLS = """
 func.func @leaf(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %x : tensor<4xf32>
