@@ -29,7 +29,7 @@ Some steps of the depth are taken for all tiles then before the next ones (`tile
 is read in the order of memory, and one row of tiles fetches what it needs some steps later.
 
 In a kernel of several stages each stage that is such a nest gets its tiles, and no chunks: `map-axes` maps
-what is around it, and the other stages.
+what is around it, and the other stages; also those without rows, unless their columns lie in panels.
 
 Requires: `sched` kernels; those that are mapped already, and those that are no such nest, are left alone.
 Ensures: what a kernel computes is unchanged, to the last bit.
