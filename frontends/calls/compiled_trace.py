@@ -43,11 +43,16 @@ class CompiledTrace:
     )
 
     def __init__(
-        self, trace: Trace, result_avals: Sequence[Aval], module: ModuleOp | None = None, **options: Any
+        self,
+        trace: Trace,
+        result_avals: Sequence[Aval],
+        module: ModuleOp | None = None,
+        captured: Sequence[Captured] | None = None,
+        **options: Any,
     ) -> None:
-        """`module` takes the place of the one that was traced."""
+        """`module` and `captured` take the places of what was traced."""
         options["callbacks"] = trace.callbacks
-        self.captured = trace.captured_arrays()
+        self.captured = trace.captured_arrays() if captured is None else tuple(captured)
         frozen = [self.captured[number].values for number in trace.frozen]
         module = module or trace.module
         self.preparation: Executable | None = None
@@ -93,10 +98,6 @@ class CompiledTrace:
             results = self._called(arguments)
         return self.arrays_of(results)
 
-    def read_outside(self) -> Sequence[Any]:
-        """Returns the arrays that the function reads from outside, as they are now."""
-        return values_of_captured(self.captured[: len(self.captured) - len(self.prepared)])
-
     def arrays_of(self, results: Any) -> list[ConcreteArray]:
         """Returns what the program gave, one plain array or a tuple of them, as arrays."""
         found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results
@@ -134,6 +135,11 @@ def values_of_captured(captured: Sequence[Captured]) -> Sequence[Any]:
     if captured.__class__ is FixedValues:
         return captured
     return [values_of(array() if callable(array) else array) for array in captured]
+
+
+def array_now(captured: Captured) -> Any:
+    """Returns a captured array, or the one that is now where it is read from."""
+    return captured() if callable(captured) else captured
 
 
 def compile_with_frozen(

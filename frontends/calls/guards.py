@@ -32,6 +32,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
+from ..sharding.sharded_array import ShardedArray
 from .code_reads import Chain, Step, chains_of, text_of
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
@@ -158,7 +159,8 @@ class Guard:
 def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[Guard]:
     """
     Returns what a function reads from outside, as it is now; `static` are its static arguments by name. A
-    place with an array is guarded by the array's dtype and shape where no other place has the same array.
+    place with an array is guarded by the array's dtype, shape and sharding where no other place has the same
+    array.
     """
     watches: dict[str, Watch] = {}
     _Search(watches).find(function, static)
@@ -210,7 +212,7 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
 def fingerprint(value: Any, is_array: bool = False) -> Any:
     """Returns what is equal for values that a program cannot tell apart."""
     if is_array and isinstance(value, Array):
-        return value.aval
+        return (value.aval, value.sharding) if isinstance(value, ShardedArray) else value.aval
     if is_array and isinstance(value, np.ndarray):
         array = cast(Any, value)
         try:

@@ -118,7 +118,7 @@ class MeshProgram(ProcessBound):
             _placed(value, sharding) for value, sharding in zip(checked, self.argument_shardings, strict=True)
         ]
         check_replicas(self.mesh, self.name, placed)
-        check_replicas(self.mesh, self.name, self._ranks.programs[0].read_outside(), "weight")
+        check_replicas(self.mesh, self.name, self._ranks.read_outside(), "weight")
         return self._ranks.run(placed, _values)
 
     def _checked(self, number: int, value: Any) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 
 from ...dialects.sharding import Mesh as Grid
 from ...dialects.sharding import argument_shardings
-from ...errors import TenonError
+from ...errors import CallError, TenonError
 from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
 from ..arrays.concrete import ConcreteArray
 from ..sharding.mesh import Mesh
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import Sharding, sharding_of
 from ..tracing.source_lines import with_excerpt
-from ..tracing.trace import Trace
-from .compiled_trace import CompiledTrace
+from ..tracing.trace import Captured, Trace
+from .compiled_trace import CompiledTrace, array_now
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +33,12 @@ class RankPrograms:
     shardings: tuple[Sharding, ...]
     """How the results lie on it."""
     wholes: tuple[Aval, ...]
+    captured: tuple[Captured, ...]
+    """The arrays that the function reads from outside, or what reads them."""
+
+    def read_outside(self) -> list[Any]:
+        """Returns the arrays that the function reads from outside, sharded or whole, as they are now."""
+        return [array_now(each) for each in self.captured]
 
     def run(
         self, leaves: Sequence[Any], values_of: Callable[[Sequence[Any]], list[Any]]
@@ -42,6 +48,7 @@ class RankPrograms:
         those of one rank.
 
         Raises:
+            CallError: an array that is read from outside is no longer split as it was.
             DeviceError: a device failed.
             RankError: a rank has ended, or failed.
         """
@@ -88,7 +95,10 @@ def compiled_for_ranks(
             for rank, (device, world) in enumerate(zip(mesh.devices, mesh.group.worlds, strict=True))
         ]
     _, arguments, results = programs[0]
-    return RankPrograms(mesh, tuple(each[0] for each in programs), arguments, results, tuple(wholes))
+    captured = trace.captured_arrays()
+    return RankPrograms(
+        mesh, tuple(each[0] for each in programs), arguments, results, tuple(wholes), captured
+    )
 
 
 def _check_options(name: str, mesh: Mesh, backend: Any, target: str | None, **_: Any) -> None:
@@ -115,7 +125,10 @@ def _compiled(
         aval_of(dtype_of_type(type), shape_of_type(type), whole.weak)
         for type, whole in zip(outputs, wholes, strict=True)
     ]
-    program = CompiledTrace(trace, avals, own.module, **options)
+    captured = list(trace.captured_arrays())
+    for number, sharding in trace.captured_shardings.items():
+        captured[number] = _PartRead(trace.name, captured[number], sharding, mesh.here.index(rank))
+    program = CompiledTrace(trace, avals, own.module, captured, **options)
     grid = Grid.of(own.module)
     assert grid is not None, f"{trace.name}: a program of ranks without a grid"
     arguments, results = (
@@ -123,6 +136,28 @@ def _compiled(
         for splits in (argument_shardings(own.function), own.result_shardings)
     )
     return program, arguments, results
+
+
+class _PartRead:
+    """Reads what a rank has of an array that is read from outside, as that is now."""
+
+    __slots__ = ("_array", "_name", "_place", "_sharding")
+
+    def __init__(self, name: str, array: Captured, sharding: Sharding, place: int) -> None:
+        self._name = name
+        self._array = array
+        self._sharding = sharding
+        self._place = place
+
+    def __call__(self) -> ConcreteArray:
+        array = array_now(self._array)
+        # A guard has seen it, but what a property gives, or another thread writes, may differ since.
+        if not isinstance(array, ShardedArray) or array.sharding != self._sharding:
+            found = array.sharding if isinstance(array, ShardedArray) else "not sharded"
+            raise CallError(
+                f"{self._name}: an array that is read from outside is {found}, expected {self._sharding}"
+            )
+        return array.parts[self._place]
 
 
 def _whole(aval: Aval, part: ConcreteArray) -> Aval:

@@ -29,6 +29,7 @@ from ..calls.versions import TracedCall, Version
 from ..sharding.annotations import annotate_arguments, mesh_of
 from ..sharding.program_digest import check_same_program
 from ..sharding.replicas import are_compared, check_replicas
+from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
 from ..tracing.trace import Captured, Trace, TracedArray, current_trace
@@ -86,9 +87,10 @@ def jit(
     in `tenon.compile`. `fastmath` names the flags that all float ops of the function get: `reassoc`, `nnan`,
     `ninf`, `nsz`, `arcp`, `contract` and `afn`, which are LLVM's, or `fast` for all of them.
 
-    Of sharded arguments the program is one of all ranks of their mesh, and so are the results; all ranks must
-    call it. Where the mesh is of devices of this process it runs on these. An op that cannot be split as its
-    operands are is an error, or with `allow_gather` these are gathered. See docs/sharding.md.
+    Of sharded arguments, or where the function reads sharded arrays from outside, the program is one of all
+    ranks of their mesh, and so are the results; all ranks must call it. Where the mesh is of devices of this
+    process it runs on these. An op that cannot be split as its operands are is an error, or with
+    `allow_gather` these are gathered. See docs/sharding.md.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 
@@ -340,13 +342,10 @@ class Jitted(_HasPrograms):
             found = self._add(signature, changed)
         if not named:
             self._note_fast(found, signature, arguments)
-        if signature.shardings:
-            mesh = mesh_of(signature.shardings, self.name)
-            assert mesh is not None, f"{self.name}: sharded arguments have no mesh"
-            if are_compared(mesh):
-                check_replicas(mesh, self.name, leaves)
-                if found.program is not None:
-                    check_replicas(mesh, self.name, found.program.read_outside(), "captured array")
+        ranks = found.ranks
+        if ranks is not None and are_compared(ranks.mesh):
+            check_replicas(ranks.mesh, self.name, leaves)
+            check_replicas(ranks.mesh, self.name, ranks.read_outside(), "captured array")
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
@@ -452,7 +451,7 @@ class Jitted(_HasPrograms):
             leaves: list[Any] = []
             structure = flatten(value, leaves)
             for number, leaf in enumerate(leaves):
-                if isinstance(leaf, np.ndarray | ConcreteArray):
+                if isinstance(leaf, np.ndarray | ConcreteArray | ShardedArray):
                     leaves[number] = lift(trace, leaf, self.name)
             return unflatten(structure, iter(leaves))
 

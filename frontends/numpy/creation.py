@@ -16,6 +16,7 @@ from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
 from ..arrays.promotion import result_type
 from ..calls.dispatch import array_function
+from ..sharding.sharded_array import ShardedArray
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest, is_at_least, quotient_up
 from ..tracing.trace import TracedArray, current_trace
@@ -228,7 +229,7 @@ def _has_traced(values: Sequence[object], depth: int = 1) -> bool:
     return any(
         _has_traced(cast("Sequence[object]", value), depth + 1)
         if isinstance(value, list | tuple)
-        else isinstance(value, TracedArray)
+        else isinstance(value, TracedArray | ShardedArray)
         for value in values
     )
 

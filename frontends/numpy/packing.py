@@ -8,9 +8,9 @@ import numpy as np
 
 from ...dialects import graph
 from ..arrays.array import Array
+from ..arrays.concrete import ConcreteArray
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.trace import TracedArray
 from .arguments.axes import axis_of, is_known
 from .arguments.operands import operands, part_of, reshaped, scalar_like
 
@@ -32,8 +32,8 @@ def pack_int4(x: Array, /, *, axis: int) -> Array:
         ValueError: the extent of the axis is odd, or a number does not fit.
     """
     given: Any = x
-    if isinstance(given, Array | np.ndarray) and not isinstance(given, TracedArray):
-        values: Any = np.asarray(given)
+    if isinstance(given, ConcreteArray | np.ndarray):
+        values: Any = np.asarray(x)
         if (
             values.dtype == _INT8
             and values.size

@@ -51,8 +51,8 @@ def annotate(x: TracedArray, sharding: Sharding, who: str = "shard") -> TracedAr
 
 def annotate_arguments(trace: Trace, shardings: Sequence[Sharding | None]) -> None:
     """
-    Writes into a finished trace with a mesh how its arguments are split: those that no sharding is given for
-    are whole on every rank.
+    Writes into a finished trace with a mesh how its arguments are split, and the arrays that it reads from
+    outside: those that no sharding is known of are whole on every rank.
     """
     mesh: Mesh | None = trace.mesh
     if mesh is None:
@@ -61,6 +61,8 @@ def annotate_arguments(trace: Trace, shardings: Sequence[Sharding | None]) -> No
     assert isinstance(function, func.FuncOp), "a trace that ends with no function"
     types = list(function.function_type.inputs)
     given = [*shardings, *[None] * (len(types) - len(shardings))]
+    for number, sharding in trace.captured_shardings.items():
+        given[trace.argument_count + number] = sharding
     splits: list[Split] = []
     for type, sharding in zip(types, given, strict=True):
         rank = len(type.get_shape())  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from ...errors import TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..arrays.tree import flatten, unflatten
-from ..tracing.trace import TracedArray
+from ..tracing.trace import TracedArray, current_trace
 from .annotations import annotate
 from .boxes import Box
 from .exchange import assembled, exchanged
@@ -38,7 +38,8 @@ def shard(array: Any, sharding: Sharding, /) -> Any:
     if isinstance(array, TracedArray):
         return annotate(array, sharding)
     if isinstance(array, ShardedArray):
-        return reshard(array, sharding)
+        trace = current_trace()
+        return reshard(array, sharding) if trace is None else annotate(array.in_trace(trace), sharding)
     if isinstance(array, str | PathLike):
         array = _mapped(fspath(cast("str | PathLike[str]", array)))
     if isinstance(array, np.memmap):
@@ -95,7 +96,7 @@ def gather(array: ShardedArray, /) -> ConcreteArray:
         raise TypeError(f"gather: {type(array).__name__} is no sharded array")
     mesh = array.sharding.mesh
     if mesh.group is None:
-        return reshard(array, Sharding(mesh, ())).local
+        return _resharded(array, Sharding(mesh, ())).local
     return as_concrete(assembled(array, tuple(slice(0, extent) for extent in array.shape)))
 
 
@@ -114,6 +115,12 @@ def reshard(array: Any, sharding: Sharding, /) -> Any:
         return annotate(array, sharding, "reshard")
     if not isinstance(array, ShardedArray):
         raise TypeError(f"reshard: {type(array).__name__} is no sharded array")
+    if (trace := current_trace()) is not None:
+        return annotate(array.in_trace(trace), sharding, "reshard")
+    return _resharded(array, sharding)
+
+
+def _resharded(array: ShardedArray, sharding: Sharding) -> ShardedArray:
     mesh = sharding.mesh
     if not mesh.is_with(array.sharding.mesh):
         are_ranks = mesh.group is None and array.sharding.mesh.group is None

@@ -11,7 +11,7 @@ from ...errors import TenonError
 from ..arrays.aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..arrays.static_key import shown
-from .trace import Trace, TracedArray
+from .trace import Trace, TracedArray, current_trace
 from .traced_slice import TracedSlice, refuse_slice
 
 WEAK: dict[type, Aval] = {
@@ -52,7 +52,9 @@ def aval_of_value(value: Any, who: str) -> Aval:
     if hasattr(value, "__dlpack__"):
         return as_concrete(value).aval
     if (refuse := getattr(value, "refuse", None)) is not None:
-        refuse()  # An array that ranks have parts of, which says what it is for.
+        if current_trace() is None:
+            refuse()  # An array that ranks have parts of, which says what it is for.
+        return value.aval
     raise TypeError(f"{who} is {shown(value)}, expected an array or a number")
 
 
@@ -141,6 +143,8 @@ def lift(trace: Trace, value: Any, who: str) -> TracedArray:
         from .graph_ops import extent
 
         return extent(value)
+    if (in_trace := getattr(value, "in_trace", None)) is not None:
+        return in_trace(trace)  # An array that ranks have parts of, which says itself how.
     aval = aval_of_value(value, who)
     if aval.weak:
         return trace.constant(np.array(value, aval.dtype), True)

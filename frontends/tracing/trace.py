@@ -27,7 +27,6 @@ from .source_lines import frame_text, user_location, with_excerpt
 from .traced_extent import traced
 
 if TYPE_CHECKING:
-    from ..arrays.concrete import ConcreteArray
     from .host_callback import HostCallback
 
 NumpyArray = npt.NDArray[Any]
@@ -83,6 +82,8 @@ class Trace:
         self.thread = threading.get_ident()
         self.captured: list[tuple[Captured, TracedArray]] = []
         """Arrays from outside that are arguments of the program, with what stands for them."""
+        self.captured_shardings: dict[int, Any] = {}
+        """How those among them are split that are spread over the mesh, by their numbers."""
         self.frozen: list[int] = []
         """The numbers of those among them that are frozen."""
         self.frozen_arguments: list[int] = []
@@ -208,11 +209,11 @@ class Trace:
             self._scalars[result.value] = values.item()
         return result
 
-    def capture(self, array: NumpyArray | ConcreteArray) -> TracedArray:
+    def capture(self, array: NumpyArray | Array, sharding: Any = None) -> TracedArray:
         """
         Returns what stands for an array that the function finds outside of its arguments: an argument of the
         program, whose values are read at each call. Small arrays of Tenon's, which are immutable, are
-        constants instead.
+        constants instead. `sharding` says how one that is spread over the mesh is split.
         """
         from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
 
@@ -226,10 +227,12 @@ class Trace:
             return self.constant(array.values, array.weak)
         found = self._captured.get(id(array))
         if found is None:
-            aval = as_concrete(array).aval
+            aval = array.aval if isinstance(array, Array) else as_concrete(array).aval
             found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
             if frozen:
                 self.frozen.append(len(self.captured))
+            if sharding is not None:
+                self.captured_shardings[len(self.captured)] = sharding
             self.captured.append((array if read is None else read, found))
         return found
 

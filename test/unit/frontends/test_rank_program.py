@@ -200,3 +200,125 @@ def test_an_error_of_a_kept_program_has_no_line_of_the_script_that_left_it(tmp_p
         on(2, lambda mesh: run(mesh, "second_script.py", True))
     assert tenon.cache_info().hits == hits + 2
     assert "first_script.py" not in str(caught.value)
+
+
+def test_an_array_that_is_read_from_outside_is_an_argument_as_it_is_split():
+    class Holder:
+        pass
+
+    def run(mesh):
+        rows, columns = tenon.sharding(mesh, "x"), tenon.sharding(mesh, None, "x")
+        x, holder = tenon.shard(A, rows), Holder()
+        program = tenon.jit(lambda x: x + holder.w)
+        for number, w in enumerate(
+            [tenon.shard(A, rows), tenon.shard(A * 2, rows), tenon.shard(A * 3, columns), A * 4]
+        ):
+            holder.w = w
+            np.testing.assert_array_equal(tenon.gather(program(x)).numpy(), A + A * (number + 1))
+        holder.w = tenon.shard(A * 5, rows)
+        np.testing.assert_array_equal(tenon.gather(program(x)).numpy(), A + A * 5)
+        text = program.lower(x).text("traced")
+        assert text.count("tenon.sharding = #shard<axisarray[[0], []]>") == 2
+        return len(program.explain_misses())
+
+    # One for each way in which it is split, and one where all have it.
+    assert on(2, run) == [3, 3]
+
+
+def test_parts_that_the_function_reads_while_it_is_traced_are_those_of_one_array():
+    def run(mesh):
+        rows = tenon.sharding(mesh, "x")
+        x = tenon.shard(A, rows)
+        w = tenon.shard(A, rows)
+        program = tenon.jit(lambda x: x * tenon.gather(w).numpy().max())
+        for scale in (1, 2):
+            w = tenon.shard(A * scale, rows)
+            np.testing.assert_array_equal(tenon.gather(program(x)).numpy(), A * (A * scale).max())
+        assert "'w' has changed" in str(program.explain_misses())
+
+    on(2, run)
+
+
+def test_one_in_a_list_and_one_of_a_function_that_is_called_are_read_too():
+    def run(mesh):
+        x, ws = (tenon.shard(A * scale, tenon.sharding(mesh, "x")) for scale in (1, 2))
+        ws = [ws]
+        inner = tenon.jit(lambda x, w: x - w)
+        program = tenon.jit(lambda x: sum((inner(x, w) for w in ws), inner(ws[0], x)))
+        np.testing.assert_array_equal(tenon.gather(program(x)).numpy(), (A - A * 2) + (A * 2 - A))
+        ws.append(x)
+        wanted = (A - A * 2) + (A * 2 - A) + (A - A)
+        np.testing.assert_array_equal(tenon.gather(program(x)).numpy(), wanted)
+        for said in (tenon.shard, tenon.reshard):
+            split = tenon.jit(lambda said: said(ws[0], tenon.sharding(mesh, None, "x")), static_argnums=0)
+            columns = split(said)
+            assert columns.sharding == tenon.sharding(mesh, None, "x")
+            np.testing.assert_array_equal(tenon.gather(columns).numpy(), A * 2)
+
+    on(3, run)
+
+
+def test_the_values_of_an_array_that_is_read_from_outside_are_not_known_in_a_trace():
+    def run(mesh):
+        w = tenon.shard(A, tenon.sharding(mesh, "x"))
+        tests = {"bool": lambda: bool(w), "==": lambda: bool((w == w).all()), "!=": lambda: bool((w != w)[0])}
+        for test in tests.values():
+            with pytest.raises(tenon.TracingError, match="bool: the values of an array of dtype"):
+                tenon.jit(test)()
+        # Where it is unequal to itself it has no number.
+        assert not tenon.gather(tenon.jit(lambda: (w != w).any())()).numpy()
+
+    on(2, run)
+
+
+def test_a_function_of_parts_reads_no_sharded_array_from_outside():
+    def run(mesh):
+        w = tenon.shard(A[:12], tenon.sharding(mesh, "x"))
+        mapped = tenon.shard_map(lambda x: x + w, mesh, tenon.PartitionSpec("x"), tenon.PartitionSpec("x"))
+        for call in (mapped, tenon.jit(mapped)):
+            with pytest.raises(
+                tenon.TracingError, match=r"over 2 ranks, and a function of parts reads it .*as an argument"
+            ):
+                call(w)
+        given = tenon.shard_map(lambda x, w: x + w, mesh, tenon.PartitionSpec("x"), tenon.PartitionSpec("x"))
+        found = tenon.jit(lambda x: given(x, w))(A[:12])
+        np.testing.assert_array_equal(tenon.gather(found).numpy(), A[:12] * 2)
+
+    on(2, run)
+
+
+def test_an_array_that_is_read_from_outside_is_on_the_mesh_of_the_arguments():
+    def run(mesh):
+        other = tenon.Mesh((2,), ("y",))
+        w = tenon.shard(A, tenon.sharding(other, "y"))
+        with pytest.raises(
+            TenonError, match=r"an array that is read from outside is on Mesh\(y=2\), others are on Mesh\(x=2"
+        ):
+            tenon.jit(lambda x: x + w)(tenon.shard(A, tenon.sharding(mesh, "x")))
+
+    on(2, run)
+
+
+def test_what_gives_another_array_whenever_it_is_read_is_found():
+    def run(mesh):
+        rows, columns = (tenon.shard(A, tenon.sharding(mesh, *spec)) for spec in (("x",), (None, "x")))
+
+        class Turning:
+            given = rows
+
+            @property
+            def w(self):
+                return self.given if self.turns is None else next(self.turns)
+
+        holder = Turning()
+        holder.turns = None
+        program = tenon.jit(lambda x: x + holder.w)
+        program(rows)
+        for given, shown in ((columns, r"sharding\(Mesh\(x=2\), None, 'x'\)"), (A, "not sharded")):
+            holder.turns = iter([rows, given])
+            with pytest.raises(
+                tenon.CallError, match=f"<lambda>: an array that is read from outside is {shown}, expected "
+            ):
+                program(rows)
+
+    on(2, run)

@@ -200,6 +200,33 @@ def case_functions_of_parts(meshes: Meshes) -> Sequence[Array]:
     return total, moved, every, place
 
 
+def case_arrays_that_are_read_from_outside(meshes: Meshes) -> Sequence[Array]:
+    mesh = meshes.line()
+    x, w = tenon.shard(A, tenon.sharding(mesh, "x")), tenon.shard(A * 2, tenon.sharding(mesh, None, "x"))
+    table = {"w": tenon.shard(B, tenon.sharding(mesh, "x"))}
+
+    def computed(a: Any, w: Any, b: Any) -> Any:
+        grown = tenon.fori_loop(0, 3, lambda _, c: c * 0.5 + w, w)
+        return a + w, tnp.sum(w * a, axis=1), w[2:5].T, tnp.stack([w, grown]), a @ b, w
+
+    program = meshes.jit(lambda a: computed(a, w, table["w"]))
+    wanted = meshes.jit(computed)
+    found: list[Array] = []
+    for turn in range(3):
+        w = tenon.shard(A * (2 + turn), tenon.sharding(mesh, *((None, "x") if turn < 2 else ("x",))))
+        results = program(x)
+        assert results[-1].sharding == w.sharding
+        results = [whole(each) for each in results]
+        for one, other in zip(results, wanted(A, A * (2 + turn), B), strict=True):
+            np.testing.assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-5)
+        found += results
+    # Of another array that is split alike the values are read, another sharding is another program.
+    assert len(program.explain_misses()) == 2
+    alone = whole(meshes.jit(lambda: w * 2)())
+    np.testing.assert_array_equal(alone, A * 8)
+    return [*found, alone]
+
+
 def case_donated_arrays(meshes: Meshes) -> Sequence[Array]:
     x = tenon.shard(A, tenon.sharding(meshes.line(), "x"))
     program = meshes.jit(lambda a: a + 1, donate_argnums=0)

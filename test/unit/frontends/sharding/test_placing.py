@@ -44,8 +44,8 @@ def test_each_rank_takes_its_part_and_all_is_gathered_again():
         lambda x: bool(x),
         lambda x: x[0],
         lambda x: tnp.add(x, 1),
-        lambda x: tenon.jit(lambda y: y + x)(WHOLE),
-        lambda x: tenon.jit(lambda y: tnp.add(y, x))(WHOLE),
+        lambda x: x.sum(),
+        lambda x: x != tenon.shard(WHOLE, alone()),
     ],
 )
 def test_a_sharded_array_that_is_no_argument_of_a_program_says_what_to_do(use):
@@ -54,7 +54,7 @@ def test_a_sharded_array_that_is_no_argument_of_a_program_says_what_to_do(use):
         TypeError, match=r"^an array of shape \(7, 9\) is spread over 1 ranks: .* as an argument"
     ):
         use(x)
-    assert x == x and len({x, x}) == 1
+    assert x == x and (x != x) is False and len({x, x}) == 1
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 4)])

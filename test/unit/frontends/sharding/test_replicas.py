@@ -75,5 +75,21 @@ def test_an_array_that_is_read_from_outside_is_compared_at_each_call(checked):
         on((2,), run)
 
 
+def test_a_sharded_array_that_is_read_from_outside_is_compared_where_ranks_have_the_same_part(checked):
+    def run(mesh, differs):
+        rows = tenon.sharding(mesh, "x")
+        table = tenon.shard_from(
+            lambda index: A[index] + (differs and mesh.rank == 3), A.shape, A.dtype, rows
+        )
+        return tenon.gather(tenon.jit(lambda x: x + table)(tenon.shard(A, rows))).numpy()
+
+    for found in on((2, 2), lambda mesh: run(mesh, False)):
+        np.testing.assert_array_equal(found, A + A)
+    with pytest.raises(
+        tenon.RankError, match="captured array 0 is the same part of a sharded array, and rank 3 has another"
+    ):
+        on((2, 2), lambda mesh: run(mesh, True))
+
+
 def test_nothing_is_compared_unless_it_is_asked_for():
     on((2,), lambda mesh: tenon.jit(lambda x, s: x * s)(tenon.shard(A, tenon.sharding(mesh, "x")), mesh.rank))
