@@ -26,9 +26,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from ...dialects import graph
 from .builder import GraphBuilder
 from .decompositions import RULES
 
@@ -56,6 +57,18 @@ def _decompose(op: Operation) -> list[Operation]:
         for name, attribute in op.attributes.items():
             builder.inserted[-1].attributes[name] = attribute
     result.replace_all_uses_with(value)
+    sources = [operand.owner for operand in op.operands]
     op.detach()
     op.erase()
+    for source in sources:
+        _drop_unread(source)
     return builder.inserted
+
+
+def _drop_unread(op: Operation | Block) -> None:
+    """Takes a reshape out that a rule has looked through: ranks would bring their parts to it."""
+    while isinstance(op, graph.ReshapeOp) and not op.result.uses:
+        before = op.source.owner
+        op.detach()
+        op.erase()
+        op = before

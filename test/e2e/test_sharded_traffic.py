@@ -123,6 +123,21 @@ def layer(
     return x + tnp.tanh(normed(x) @ w1) @ w2
 
 
+@pytest.mark.parametrize("dims", [([0], []), ([], [0]), ([0, 1], []), ([1], [0])])
+@pytest.mark.parametrize("mesh", [(2, 1), (3, 1), (2, 2)])
+def test_the_place_of_an_extremum_of_all_elements_takes_one_pair_of_each_rank(
+    mesh: tuple[int, int], dims: Dims
+):
+    values = numbers(131, 503)
+    values[[90, 17], [3, 400]] = values.max() + 1
+    text = tenon.jit(lambda x: tnp.argmax(x)).lower(values).text("traced")
+    for given in (values, np.where(values > 0.9, np.float32("nan"), values)):
+        for module in compare(over(mesh, text, [dims]), [given]):
+            assert {kind for kind, _, _ in sent(module)} == {"all_reduce"}
+            ranks = np.prod([mesh[axis] for axes in dims for axis in axes])
+            assert sent_nbytes(module) == pytest.approx(2 * (4 + 4) * (ranks - 1) / ranks)
+
+
 def test_a_layer_over_batch_and_heads_sends_two_sums():
     """As Megatron's: one after attention and one after the dense layers, over the heads' axis alone."""
     width, inner = 64, 256

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent, upper_bound
 from ....dialects.element_types import element_type_of, is_float
 from ....dialects.graph import MemoryModeAttr, ReduceKind, tensor_of
-from ....dialects.graph.types import shape_of, tensor_type_of
+from ....dialects.graph.collectives import RANK
+from ....dialects.graph.types import is_symbolic, shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
+from ....dialects.sharding import Mesh
 from ..builder import GraphBuilder
 from ..split_reductions import LEAST_ELEMENTS, cut
 
@@ -31,18 +33,19 @@ def decompose_arg_reduce(b: GraphBuilder, op: Operation) -> SSAValue:
     """
     `arg_reduce max x --> reduce min (select (x == reduce max x, iota, greatest index))`, where a NaN counts
     as equal: the greatest is NaN if there is one, and equal to nothing. Of many elements, the extrema of
-    parts tell the part to look at.
+    parts tell the part to look at; where ranks have parts, each looks at its own.
     """
     assert isinstance(op, graph.ArgReduceOp)
     type, axis = tensor_type_of(op.source, op.name), op.axis.data
     extent = shape_of(type)[axis]
-    if isinstance(extent, int) and prod(shape_of(type)) == extent >= LEAST_ELEMENTS:
-        return _of_parts(b, op, extent)
+    if isinstance(extent, int) and prod(shape_of(type)) == extent:
+        if _is_of_ranks(op):
+            return _of_all(b, op, extent)
+        if extent >= LEAST_ELEMENTS:
+            return _of_parts(b, op, extent)
     extremum = b.add(graph.ReduceOp(_kind(op), op.source, (axis,), keep=True), "extremum")
     everywhere = b.add(graph.BroadcastOp(extremum, type))
-    is_hit = b.add(graph.EqOp(op.source, everywhere), "hit")
-    if is_float(type.element_type):
-        is_hit = b.add(graph.OrOp(is_hit, b.add(graph.NeOp(op.source, op.source), "nan")), "hit")
+    is_hit = _hits(b, op.source, everywhere)
     # Twice as many indices of 32 bits fit a vector.
     index_type = i32 if extent != DYNAMIC_INDEX and upper_bound(extent) <= _LAST_I32 else i64
     indices = b.add(graph.IotaOp(axis, tensor_of(index_type, shape_of(type))), "index")
@@ -57,6 +60,57 @@ def _kind(op: graph.ArgReduceOp) -> ReduceKind:
     if element_type_of(op.source.type) == i1:
         return ReduceKind.OR if is_max else ReduceKind.AND
     return ReduceKind.MAX if is_max else ReduceKind.MIN
+
+
+def _hits(b: GraphBuilder, source: SSAValue, everywhere: SSAValue) -> SSAValue:
+    """Returns which elements are the extremum, which is `everywhere`."""
+    is_hit = b.add(graph.EqOp(source, everywhere), "hit")
+    if is_float(b.element_type(source)):
+        is_hit = b.add(graph.OrOp(is_hit, b.add(graph.NeOp(source, source), "nan")), "hit")
+    return is_hit
+
+
+def _is_of_ranks(op: Operation) -> bool:
+    """Returns whether an op is of a program that several ranks will have parts of."""
+    above = op
+    while (parent := above.parent_op()) is not None:
+        if isinstance(parent, graph.ManualComputationOp):
+            return False  # It has parts.
+        above = parent
+    grid = Mesh.of(above) if isinstance(above, ModuleOp) and RANK not in above.attributes else None
+    return grid is not None and grid.size > 1
+
+
+def _of_all(b: GraphBuilder, op: graph.ArgReduceOp, extent: int) -> SSAValue:
+    """
+    Looks for the extremum of all elements in the shape that they had before they were put in one axis, which
+    is the one that is split: whatever dim is, ranks combine one extremum and one place. Equal parts of the
+    one axis begin elsewhere than the parts of ranks, which would send the elements between.
+    """
+    source = op.source
+    while isinstance(source.owner, graph.ReshapeOp):
+        before = source.owner.source
+        if is_symbolic(tensor_type_of(before, op.name)):
+            break
+        source = before
+    type = tensor_type_of(source, op.name)
+    shape = type.get_shape()
+    axes = tuple(range(len(shape)))
+    extremum = b.add(graph.ReduceOp(_kind(op), source, axes, keep=True), "extremum")
+    is_hit = _hits(b, source, b.add(graph.BroadcastOp(extremum, type)))
+    index_type = i32 if extent <= _LAST_I32 else i64
+    place: SSAValue | None = None
+    for axis in axes:
+        index = b.add(graph.IotaOp(axis, tensor_of(index_type, shape)), "index")
+        stride = prod(shape[axis + 1 :])
+        if stride > 1:
+            index = b.add(graph.MulOp(index, b.splat_like(stride, index)))
+        place = index if place is None else b.add(graph.AddOp(place, index), "place")
+    assert place is not None, f"{op.name}: elements without an axis"
+    last = b.splat_like(_LAST_I32 if index_type is i32 else _LAST_I64, place)
+    candidates = b.add(graph.SelectOp(is_hit, place, last), "candidate")
+    first = b.add(graph.ReduceOp(ReduceKind.MIN, candidates, axes), "first")
+    return _reshaped(b, b.cast(first, i64), shape_of(op.result.type))
 
 
 def _of_parts(b: GraphBuilder, op: graph.ArgReduceOp, extent: int) -> SSAValue:

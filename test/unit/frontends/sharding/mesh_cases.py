@@ -200,6 +200,31 @@ def case_functions_of_parts(meshes: Meshes) -> Sequence[Array]:
     return total, moved, every, place
 
 
+def case_places_of_extrema_of_all_elements(meshes: Meshes) -> Sequence[Array]:
+    grid, line = meshes.grid(), meshes.line()
+    table = np.random.default_rng(4).integers(0, 90, (257, 259)).astype(np.float32)
+    broken = table.copy()
+    broken[[200, 31, 200], [3, 250, 2]] = np.nan
+    late = np.zeros_like(table)
+    late[-1, -1], late[-1, 0] = 1, -1
+    zeros = np.where(table > 45, np.float32(-0.0), np.float32(0.0))
+    found: list[Array] = []
+    for values in (table, broken, late, zeros, table.astype(np.int32) % 7, table > 80):
+        for sharding in (
+            tenon.sharding(line, "x"),
+            tenon.sharding(line, None, "x"),
+            tenon.sharding(grid, "x", "y"),
+        ):
+            x = tenon.shard(values, sharding)
+            for name in ("argmax", "argmin"):
+                places = whole(
+                    meshes.jit(lambda x, name: getattr(tnp, name)(x), static_argnames="name")(x, name=name)
+                )
+                np.testing.assert_array_equal(places, getattr(np, name)(values))
+                found.append(places)
+    return found
+
+
 def case_arrays_that_are_read_from_outside(meshes: Meshes) -> Sequence[Array]:
     mesh = meshes.line()
     x, w = tenon.shard(A, tenon.sharding(mesh, "x")), tenon.shard(A * 2, tenon.sharding(mesh, None, "x"))

@@ -107,3 +107,48 @@ def test_what_is_computed_is_looked_at_again() -> None:
 
     expected = (np.abs(x) * np.float32(2) + np.flip(x)).argmax(axis=1, keepdims=True)
     np.testing.assert_array_equal(np.asarray(tenon.jit(function)(x)), expected)
+
+
+ON_RANKS = """
+shard.grid @mesh(shape = {ranks}) {{axis_names = ["x"]}}
+func.func @f(%x: tensor<263x521xi32>) -> (tensor<i64>{more}) {{
+  %flat = graph.reshape %x : tensor<263x521xi32> -> tensor<137023xi32>
+  %r = graph.arg_reduce min %flat axis 0 : tensor<137023xi32> -> tensor<i64>
+  func.return %r{also}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "is_read", "is_of_parts", "keeps_reshape"),
+    [(2, False, False, False), (2, True, False, True), (1, False, True, True)],
+)
+def test_where_ranks_have_parts_each_looks_at_its_own(
+    ranks: int, is_read: bool, is_of_parts: bool, keeps_reshape: bool
+) -> None:
+    more = ", tensor<137023xi32>" if is_read else ""
+    also = f", %flat : tensor<i64>{more}" if is_read else " : tensor<i64>"
+    module = parse_module(ON_RANKS.format(ranks=ranks, more=more, also=also))
+    PassManager([DecomposeCompositesPass()]).run(context(), module)
+    text = str(module)
+    assert ("extrema of" in text) == is_of_parts
+    assert ("-> tensor<137023xi32>" in text) == keeps_reshape
+    x = np.random.default_rng(0).integers(-99, 99, (263, 521)).astype(np.int32)
+    assert np.asarray(run_graph(module, "f", [x])[0]) == x.argmin()
+
+
+def test_the_program_of_one_rank_and_a_function_of_parts_look_at_parts() -> None:
+    grid = 'shard.grid @mesh(shape = 2) {axis_names = ["x"]}\n'
+    alone = "module attributes {tenon.rank = 0 : i64} {\n" + grid + text_of((PRIME,), 0) + "\n}"
+    inside = grid + (
+        f"func.func @f(%x: tensor<{PRIME}xf32>) -> tensor<i64> {{\n"
+        f"  %r = graph.manual_computation on @mesh(%x) split [[[]]] to [[]]\n"
+        f"    : (tensor<{PRIME}xf32>) -> tensor<i64> {{\n  ^bb0(%part: tensor<{PRIME}xf32>):\n"
+        f"    %a = graph.arg_reduce max %part axis 0 : tensor<{PRIME}xf32> -> tensor<i64>\n"
+        f"    graph.yield %a : tensor<i64>\n  }}\n"
+        f"  func.return %r : tensor<i64>\n}}"
+    )
+    for text in (alone, inside):
+        module = parse_module(text)
+        PassManager([DecomposeCompositesPass()]).run(context(), module)
+        assert "extrema of" in str(module)
