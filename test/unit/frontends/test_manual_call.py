@@ -192,3 +192,60 @@ def test_a_constraint_takes_trees_and_arrays_with_values():
         return whole(found["b"][0])
 
     np.testing.assert_array_equal(on(2, run)[1], A)
+
+
+def of_several_kinds(mesh):
+    """Functions of whole arrays whose collectives differ: a sum of all, the next rank's part, none."""
+    ranks, rows = mesh.size, P("x")
+    ring = [(rank, (rank + 1) % ranks) for rank in range(ranks)]
+
+    def summed(x):
+        return tenon.shard_map(lambda part: part * 0 + tenon.psum(tnp.sum(part), "x"), mesh, rows, rows)(x)
+
+    def moved(x):
+        return tenon.shard_map(lambda part: tenon.permute(part, "x", ring), mesh, rows, rows)(x)
+
+    return [summed, moved, lambda x: x * 2]
+
+
+def test_branches_differ_in_what_they_send_where_all_ranks_take_the_same():
+    def run(mesh):
+        branches, ranks = of_several_kinds(mesh), mesh.size
+        even = np.arange(36 * ranks, dtype=np.float32).reshape(6 * ranks, 6)
+        x = tenon.shard(even, tenon.sharding(mesh, "x"))
+        expected = [np.full_like(even, even.sum()), np.roll(even, 6, axis=0), even * 2]
+        chosen = tenon.jit(lambda x, k: tenon.switch(k, branches, x))
+        for number in (0, 2, 1):
+            np.testing.assert_array_equal(whole(chosen(x, np.int32(number))), expected[number])
+        # A sum over the split dim, which all have, is a condition as well.
+        for first, second in ((0, 1), (1, 2), (2, 0)):
+            program = tenon.jit(
+                lambda x, least, first, second: tenon.cond(
+                    tnp.sum(x) > least, branches[first], branches[second], x
+                ),
+                static_argnums=(2, 3),
+            )
+            np.testing.assert_array_equal(whole(program(x, -1.0, first, second)), expected[first])
+            np.testing.assert_array_equal(whole(program(x, 1e9, first, second)), expected[second])
+
+    for ranks in (2, 3, 4):
+        on(ranks, run)
+
+
+def test_ranks_that_take_different_branches_are_found_by_what_they_send():
+    def run(mesh):
+        def part_of(part):
+            ring = [(0, 1), (1, 0)]
+            return tenon.cond(
+                tenon.axis_index("x") > 0,
+                lambda y: y * 0 + tenon.psum(tnp.sum(y), "x"),
+                lambda y: tenon.permute(y, "x", ring),
+                part,
+            )
+
+        return tenon.shard_map(part_of, mesh, P("x"), P("x"))(np.ones((4, 3), np.float32))
+
+    with pytest.raises(
+        tenon.RankError, match=r"rank . begins graph\.\w+ .*where rank . begins graph\.\w+ |rank . waits for "
+    ):
+        on(2, run)
