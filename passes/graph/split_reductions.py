@@ -97,10 +97,12 @@ def cut(
 ) -> tuple[int, int]:
     """
     Returns an axis, and how many parts it is cut into: into parts of equal length if an axis has such, not
-    many fewer than there may be.
+    many fewer than there may be. The first axis that is long enough is cut: its parts lie together, and those
+    of a later one are strips, a few elements of every row.
     """
     most_parts = min(prod(extents) // least_in_part, most_parts)
-    axes = sorted(range(len(extents)), key=lambda axis: -extents[axis])
+    long = [axis for axis, extent in enumerate(extents) if extent >= most_parts]
+    axes = long[:1] or sorted(range(len(extents)), key=lambda axis: -extents[axis])
     for axis in axes:
         for count in range(min(extents[axis], most_parts), most_parts // 2, -1):
             if extents[axis] % count == 0:

@@ -1,5 +1,5 @@
 """
-Collapses two axes around a reduction into one, where every access is contiguous over both.
+Collapses two axes around a reduction, or two reductions, into one, where all accesses are contiguous.
 
     sched.axis %i = 56 {                                   sched.axis %i_j = 3136 {
       sched.axis %j = 56 {                                   %i = arith.divui %i_j, %c56 : index
@@ -13,6 +13,9 @@ Collapses two axes around a reduction into one, where every access is contiguous
 The rows and columns of an image are one dim for a convolution with a window of 1, or for a pooling over
 channels. Vectors and register tiles then leave nothing over at the end of each row. Rows and columns of a
 product of matrices are not: each side has only one of them, also where it lies in panels.
+
+Two reductions, one of what the other gives, become one likewise where their order is of no matter: the
+greatest element of a matrix is that of all its elements, and not that of one row after the other.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -34,6 +37,7 @@ from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 from ...indices.nests import nest_of
+from ..steps.loop_nests.reassociation import rounds
 from ..steps.primitives.fuse import fuse
 
 _SERIAL = MappingAttr.get()
@@ -41,7 +45,7 @@ _SERIAL = MappingAttr.get()
 
 @dataclass(frozen=True)
 class CollapseAxesPass(ModulePass):
-    """Collapses two axes around a reduction into one, where they are contiguous in every access."""
+    """Collapses two axes around a reduction, or two reductions, into one, where accesses are contiguous."""
 
     name = "collapse-axes"
 
@@ -52,6 +56,8 @@ class CollapseAxesPass(ModulePass):
             ):
                 while (pair := _pair(kernel)) is not None:
                     fuse(*pair)
+                while (reductions := _reductions(kernel)) is not None:
+                    fuse(*reductions)
 
 
 def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
@@ -69,6 +75,44 @@ def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
         if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
             return outer, inner
     return None
+
+
+def _reductions(kernel: sched.KernelOp) -> tuple[sched.ReduceOp, sched.ReduceOp] | None:
+    """Returns two reductions of a kernel that can be one."""
+    analysis = IndexAnalysis()
+    for outer in kernel.walk():
+        if not isinstance(outer, sched.ReduceOp):
+            continue
+        last = outer.body.block.last_op
+        assert last is not None, "verified"
+        inner = last.prev_op
+        if not isinstance(inner, sched.ReduceOp) or list(last.operands) != [inner.result]:
+            continue
+        # The rest of the body makes indices.
+        others = [op for op in outer.body.block.ops if op not in (inner, last)]
+        if any(
+            not isinstance(value.type, IndexType) for op in others for value in (*op.operands, *op.results)
+        ):
+            continue
+        if not _are_one_reduction(outer, inner):
+            continue
+        axes = analysis.axis(outer), analysis.axis(inner)
+        if any(upper_bound(axis.extent) <= 1 for axis in axes):
+            continue
+        if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
+            return outer, inner
+    return None
+
+
+def _are_one_reduction(outer: sched.ReduceOp, inner: sched.ReduceOp) -> bool:
+    """Returns whether two reductions combine all elements alike, in whatever order."""
+    kind = outer.kind.data
+    if kind is not inner.kind.data or kind.adds_products or rounds(outer):
+        return False
+    return all(
+        each.mapping == _SERIAL and each.count is None and each.init is None and each.tile_shape is None
+        for each in (outer, inner)
+    )
 
 
 def _indices(kernel: sched.KernelOp, analysis: IndexAnalysis) -> Iterable[IndexExpr]:

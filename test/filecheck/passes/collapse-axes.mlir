@@ -152,3 +152,59 @@ sched.kernel @named(%n: index, %m: index, %x: memref<?x?x4xf32, {dims = #graph.d
     }
   }
 }
+
+// The greatest element of a matrix is that of all its elements, also where code makes indices in between.
+// CHECK-LABEL: sched.kernel @extremum
+// CHECK:         sched.reduce maximumf %i_j = 15 : f32 {
+// CHECK-NOT:     sched.reduce
+sched.kernel @extremum(%x: memref<7x5xf32>, %y: memref<f32>) {
+  %c4 = arith.constant 4 : index
+  %m = sched.reduce maximumf %i = 3 : f32 {
+    %row = arith.addi %i, %c4 : index
+    %r = sched.reduce maximumf %j = 5 : f32 {
+      %a = memref.load %x[%row, %j] : memref<7x5xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  memref.store %m, %y[] : memref<f32>
+}
+
+// Sums of floats keep their order, columns of a wider matrix are not contiguous, and the greatest of products has
+// two kinds of reductions.
+// CHECK-LABEL: sched.kernel @others
+// CHECK:         sched.reduce addf %i = 3
+// CHECK-NEXT:      sched.reduce addf %j = 5
+// CHECK:         sched.reduce maximumf %k = 3
+// CHECK-NEXT:      sched.reduce maximumf %l = 4
+// CHECK:         sched.reduce maximumf %p = 3
+// CHECK-NEXT:      sched.reduce mulf %q = 5
+sched.kernel @others(%x: memref<3x5xf32>, %y: memref<3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %s = sched.reduce addf %i = 3 : f32 {
+    %r = sched.reduce addf %j = 5 : f32 {
+      %a = memref.load %x[%i, %j] : memref<3x5xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %m = sched.reduce maximumf %k = 3 : f32 {
+    %r = sched.reduce maximumf %l = 4 : f32 {
+      %a = memref.load %x[%k, %l] : memref<3x5xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %b = sched.reduce maximumf %p = 3 : f32 {
+    %r = sched.reduce mulf %q = 5 : f32 {
+      %a = memref.load %x[%p, %q] : memref<3x5xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  memref.store %s, %y[%c0] : memref<3xf32>
+  memref.store %m, %y[%c1] : memref<3xf32>
+  memref.store %b, %y[%c2] : memref<3xf32>
+}

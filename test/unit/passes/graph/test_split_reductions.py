@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.passes.graph.split_reductions import cut
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SHAPES = [(131072,), (131101,), (1 << 20,), (300, 1001), (3, 50000), (64, 33, 65), (1, 262147)]
+SHAPES = [(131072,), (131101,), (1 << 20,), (300, 1001), (3, 50000), (64, 33, 65), (1, 262147), (501, 1000)]
 """Parts of equal length along one axis or another, or none."""
 
 
@@ -91,3 +92,28 @@ def test_threads_change_no_bit(function: Callable[..., Any], shape: tuple[int, .
         two = np.asarray(call(x))
     assert one.tobytes() == two.tobytes()
     assert np.isfinite(one).all() and one.size in (1, prod(shape))
+
+
+@pytest.mark.parametrize(
+    ("extents", "axis", "count"),
+    [
+        ([300, 1001], 0, 15),  # Equal parts of the first axis.
+        ([501, 1000], 0, 30),  # Unequal ones of the first axis, not strips of 40 columns.
+        ([3, 50000], 1, 8),  # The first axis is too short.
+        ([1, 1 << 20], 1, 64),
+    ],
+)
+def test_the_first_axis_that_is_long_enough_is_cut(extents: list[int], axis: int, count: int):
+    assert cut(extents) == (axis, count)
+
+
+@pytest.mark.parametrize("shape", [(501, 1001), (300, 300), (67, 131)], ids=str)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extrema_of_matrices_with_nan_and_zeros(name: str, shape: tuple[int, ...]):
+    function = tenon.jit(lambda x: getattr(tnp, name)(x))
+    x = -numbers(shape, "float32")
+    assert float(function(x)) == float(getattr(np, name)(x))
+    x[shape[0] - 1, shape[1] - 1] = np.nan
+    assert np.isnan(float(function(x)))
+    zeros = np.where(np.arange(x.size).reshape(shape) % 3 == 0, 0.0, -0.0).astype(np.float32)
+    assert np.signbit(float(function(zeros))) == (name == "min")
