@@ -135,7 +135,7 @@ INNER_FLOORS = {
         ("jit", "numpy", "stablehlo"),
         ("onnx", "torch"),
     ),
-    "frontends.numpy": (("arguments",), ("products",), ("further",)),
+    "frontends.numpy": (("arguments",), ("products",), ("linalg",), ("further",)),
     "frontends.onnx": (("ops",), ("layers",), ("fusions", "quantised")),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }
