@@ -363,3 +363,12 @@ def test_what_does_not_fit_is_an_error(number: int):
     with pytest.raises(kind) as caught:
         call(tnp.asarray(np.arange(6.0).reshape(2, 3)))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cube_roots_of_the_largest_and_of_denormals(dtype):
+    limits = np.finfo(dtype)
+    x = np.array([limits.max, -limits.max, limits.tiny, limits.tiny / 3, limits.smallest_subnormal], dtype)
+    found = np.asarray(tnp.cbrt(tnp.asarray(x)))
+    exact = np.cbrt(x.astype(np.longdouble)).astype(dtype)
+    assert np.max(np.abs(found - exact) / np.spacing(np.abs(exact))) <= 1

@@ -66,7 +66,8 @@ def cbrt(x: Array, /) -> Array:
     given = _as_float("cbrt", x)
     wide = given if given.dtype.itemsize >= 4 else ops.cast(given, FLOAT32)
     root = pow(abs(wide), 1 / 3)
-    refined = root - (root * root * root - abs(wide)) / (3 * root * root)
+    # In this form no cube overflows.
+    refined = root - (root - abs(wide) / (root * root)) / 3
     is_usual = isfinite(wide) & not_equal(wide, 0)
     return astype(copysign(where(is_usual, refined, root), wide), given.dtype)
 
