@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from threading import Lock, get_ident
+from weakref import WeakSet
 
 from ..errors import TenonError
+
+_LOCKS: WeakSet[ExclusiveLock] = WeakSet()
 
 
 class ExclusiveLock:
     """
-    One thread at a time has it. A callback that takes it once more would wait for itself: that raises what
-    `refusal` makes.
+    One thread at a time has it; in a forked process, which has no other threads, none has. A callback
+    that takes it once more would wait for itself: that raises what `refusal` makes.
     """
 
     def __init__(self, refusal: Callable[[], TenonError]) -> None:
         self._refusal = refusal
+        self._free()
+        _LOCKS.add(self)
+
+    def _free(self) -> None:
         self._lock = Lock()
         self._holder: int | None = None
 
@@ -50,3 +58,12 @@ class ExclusiveLock:
 
     def __exit__(self, *exception: object) -> None:
         self.release()
+
+
+def _free_all() -> None:
+    for lock in _LOCKS:
+        lock._free()  # pyright: ignore[reportPrivateUsage]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_all)

@@ -435,6 +435,8 @@ class OpenCLMemory:
         return to, origin
 
     def _check_new(self, pool_id: int) -> None:
+        # In a fork what was mapped by a call that another thread was in is there for good.
+        check_process()
         if pool_id in self._pools:
             raise DeviceError(f"opencl: pool {pool_id} is allocated already")
 
