@@ -32,6 +32,8 @@ _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _NO_READS = ("STORE_", "DELETE_", "IMPORT_", "MAKE_CELL", "COPY_FREE_VARS")
 _SKIPPED = ("PRECALL", "CACHE", "PUSH_NULL", "NOP", "EXTENDED_ARG", "NOT_TAKEN")
 _CALLS = ("CALL",)
+_ENDING = ("CALL", "STORE_", "RETURN_", "POP_", "BINARY_", "COMPARE_", "UNARY_")
+"""What takes values from the stack: what is loaded before is called with nothing that is loaded after it."""
 
 Step = tuple[str, Any]
 
@@ -50,6 +52,8 @@ class Chain:
     """Whether it is the first argument of `pure_callback`: a function that runs when the program does."""
     inside: CodeType | None = None
     """The function inside this one that reads it, where that is for the host only."""
+    callee: Chain | None = None
+    """What is called with it, where that is loaded before it and nothing is called in between."""
 
     def then(self, kind: str, name: Any) -> Chain:
         return replace(self, steps=(*self.steps, (kind, name)))
@@ -116,12 +120,16 @@ class Reader:
         self._constant: list[str | int] = []
         """The constant above it, if one was loaded."""
         self._closed: list[Chain] = []
+        self._callee: Chain | None = None
+        """What is called next, if it lies on the stack."""
         self._names: set[str] = set()
 
     def chains(self, instructions: Iterable[dis.Instruction]) -> list[Chain]:
         for instruction in instructions:
             if instruction.opname not in _SKIPPED:
                 self._read(instruction)
+                if instruction.opname.startswith(_ENDING):
+                    self._callee = None
         self._close()
         if not self._is_known:
             self._closed.extend(self._not_met())
@@ -184,6 +192,10 @@ class Reader:
     def _close(self) -> None:
         if self._is_known and self._closed and self._open and _hands_over(self._closed[-1]):
             self._open = [replace(chain, is_handed_over=True) for chain in self._open]
+        if self._callee is not None:
+            self._open = [replace(chain, callee=self._callee) for chain in self._open]
+        elif len(self._open) == 1:
+            (self._callee,) = self._open
         self._closed.extend(self._open)
         self._open, self._constant = [], []
 
@@ -193,8 +205,8 @@ class Reader:
             return ()
         if self._open == [_SUPER] and self._code.co_varnames:
             return Chain("variable", "__class__"), Chain("argument", self._code.co_varnames[0])
-        if len(self._open) == 1 and self._closed[-2:-1] == [_SUPER]:
-            return self._closed[-1], self._open[0]
+        if len(self._open) == 1 and [replace(each, callee=None) for each in self._closed[-2:-1]] == [_SUPER]:
+            return replace(self._closed[-1], callee=None), replace(self._open[0], callee=None)
         return ()
 
     def _not_met(self) -> Iterator[Chain]:

@@ -9,6 +9,7 @@ other ways (a name that is computed, an attribute of a result) is not seen.
 
 from __future__ import annotations
 
+import builtins
 import operator
 from array import array as PlainArray
 from collections import deque
@@ -38,7 +39,16 @@ from .code_reads import Chain, Step, chains_of, text_of
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
 """Packages whose functions do not change."""
 
-_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 256
+_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 2048, 4, 256
+
+_OF_TYPES = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
+"""Attributes of arrays that say nothing of values."""
+
+_VIEWS = ("T", "mT")
+"""Attributes of arrays that are views, which programs read as they read the array."""
+
+_WITHOUT_VALUES = ("getattr", "hasattr", "id", "isinstance", "len", "type")
+"""Python's functions of which no result depends on the values of an array."""
 
 _MOST_NBYTES = 1 << 20
 """How large an array in a container or an object may be for changes of elements that are read from it."""
@@ -74,7 +84,9 @@ class Watch:
     root: Callable[[], Any]
     steps: tuple[Step, ...]
     is_by_identity: bool = False
-    """Whether an array there must be the same one: parts of it are read."""
+    """Whether an array of numpy there must be the same one: a view of it is taken."""
+    has_values: bool = False
+    """Whether values of an array of numpy there are read by numpy or by Python, unseen by the trace."""
     reader: object = None
     """The function, or its code, that reads it and no other does, where that is to run on the host."""
 
@@ -88,8 +100,16 @@ class Watch:
             )
             value = watch.read()
             if isinstance(value, Array | np.ndarray):
-                return replace(watch, is_by_identity=isinstance(value, np.ndarray))
+                return watch if isinstance(value, Array) else watch.for_steps(self.steps[count:])
         return None
+
+    def for_steps(self, steps: tuple[Step, ...]) -> Watch:
+        """Returns the watch of an array of numpy of which these steps are read."""
+        names = tuple([step if kind == "attribute" else None for kind, step in steps])
+        if names[0] in _OF_TYPES:
+            return self
+        is_view = len(names) == 1 and names[0] in _VIEWS
+        return replace(self, is_by_identity=is_view, has_values=not is_view)
 
     def read(self) -> Any:
         """Returns what is there now, `MISSING` for nothing, or where a property of the user's fails."""
@@ -169,10 +189,12 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     guards: list[Guard] = []
     for watch, value in zip(watches.values(), values, strict=True):
         is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
-        is_array = is_array and not watch.is_by_identity
+        is_array = is_array and not watch.is_by_identity and not watch.has_values
         is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
         code = value.__code__ if isinstance(value, FunctionType) else None
-        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic, code=code))
+        guard = Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic, code=code)
+        has_values = watch.has_values and isinstance(value, np.ndarray)
+        guards.append(guard.with_values() if has_values else guard)
     known = set(numbers)
     for watch, value in zip(watches.values(), values, strict=True):
         for array in _arrays_in(value, _MOST_DEPTH):
@@ -452,6 +474,7 @@ class _Search:
         None where the program itself depends on it.
         """
         arguments = dict(static)
+        given: list[partial[Any]] = []
         # Only Python functions have code to read: wrappers, bound methods and callable objects lead to one.
         # Whatever else is called is written in C, and has no globals that a user could change.
         while not isinstance(function, FunctionType):
@@ -465,7 +488,8 @@ class _Search:
                     arguments.setdefault(names[0], function.__self__)
                 function = function.__func__
             elif isinstance(function, partial):
-                function = cast("partial[Any]", function).func
+                given.append(cast("partial[Any]", function))
+                function = given[-1].func
             elif _is_function(wrapped := _wrapped_by(function)):
                 function = wrapped
             elif isinstance(
@@ -481,6 +505,12 @@ class _Search:
             return
         number = len(self._seen)
         self._seen.append(read)
+        bound = {name: value for each in given for name, value in _given(each).items()}
+        arguments |= bound
+        for place, each in enumerate(given):
+            self._watches[f"{number} partial {place}"] = Watch(
+                f"what a partial of {function.__name__} holds", partial(_parts_of, each), (), reader=reader
+            )
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         if function.__defaults__ or function.__kwdefaults__:
             self._watches[f"{number} defaults"] = Watch(
@@ -494,25 +524,36 @@ class _Search:
             if watch is None:
                 continue
             is_argument = chain.kind in ("argument", "variable") and chain.name not in cells
+            is_argument = is_argument and chain.name not in bound
+            is_native = partial(_is_native, chain, function, cells, arguments)
             # The reads of the program come first, as the first watch of a place is the one that is kept: a
             # place that the program and a host's function both read must count as the program's.
             if chain.inside is not None and reader is None:
                 watch = replace(watch, reader=chain.inside)
-                self._later.append(partial(self._note, chain, watch, number, is_argument))
+                self._later.append(partial(self._note, chain, watch, number, is_argument, is_native))
             else:
-                self._note(chain, replace(watch, reader=reader), number, is_argument)
+                self._note(chain, replace(watch, reader=reader), number, is_argument, is_native)
 
-    def _note(self, chain: Chain, watch: Watch, number: int, is_argument: bool) -> None:
-        """Adds the watch of a place, which function `number` reads, and those of the functions there."""
+    def _note(
+        self, chain: Chain, watch: Watch, number: int, is_argument: bool, is_native: Callable[[], bool]
+    ) -> None:
+        """
+        Adds the watch of a place, which function `number` reads, and those of functions there. `is_native`
+        says whether numpy or Python is called with it.
+        """
         watches = self._watches
         array = watch.up_to_array(chain.name)
         if array is not None:
             # An array of Tenon's is read as a whole at each call, whatever the function takes of it.
-            watches.setdefault(f"{number} {array.text}", array)
-            if not array.is_by_identity:
+            _set(watches, f"{number} {array.text}", array)
+            if not array.is_by_identity and not array.has_values:
                 return
         value = watch.read()
-        if value is MISSING or isinstance(value, ModuleType):
+        if isinstance(value, ModuleType):
+            return
+        if value is MISSING:
+            # What the function does without it may change once it is there.
+            _set(watches, f"{number} {watch.text}", watch)
             return
         if _is_outside(value):
             if watch.is_in_package():
@@ -521,9 +562,11 @@ class _Search:
             if whole is not watch:
                 watch = replace(whole, text=text_of(chain.name, whole.steps))
                 value = watch.read()
+        if chain.callee is not None and isinstance(value, np.ndarray) and is_native():
+            watch = replace(watch, has_values=True)
         key = f"{number} {watch.text}"
         if not is_argument or chain.steps or (_has_contents(value) and _is_hashed_by_identity(value)):
-            watches.setdefault(key, watch)
+            _set(watches, key, watch)
         if key in self._followed:
             return
         if chain.is_handed_over and watch.reader is None:
@@ -535,8 +578,42 @@ class _Search:
             self._find(each, {}, watch.reader)
 
 
+def _set(watches: dict[str, Watch], key: str, watch: Watch) -> None:
+    """Adds the watch of a place, and where there is one what the new one says of the values there."""
+    known = watches.setdefault(key, watch)
+    if watch.has_values and not known.has_values:
+        watches[key] = replace(known, has_values=True)
+
+
+def _is_native(
+    chain: Chain, function: FunctionType, cells: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> bool:
+    """Returns whether what is called with a place is a function of numpy's, or one of Python's own."""
+    assert chain.callee is not None, "asked for"
+    callee = _watch(chain.callee, function, cells, arguments)
+    if callee is None:
+        return chain.callee.kind == "global" and chain.callee.name not in _WITHOUT_VALUES
+    value = callee.read()
+    module = getattr(value, "__module__", None)
+    return callable(value) and (isinstance(value, np.ufunc) or str(module).split(".")[0] == "numpy")
+
+
 def _are_same(parts: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return len(parts) == len(others) and all(map(operator.is_, parts, others))
+
+
+def _parts_of(each: partial[Any]) -> tuple[Any, Any]:
+    return each.args, each.keywords
+
+
+def _given(each: partial[Any]) -> dict[str, Any]:
+    """Returns the arguments that a partial holds of a function in Python, by name."""
+    function, names = each.func, cast("tuple[str, ...]", ())
+    if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+        names = function.__func__.__code__.co_varnames[1 : function.__func__.__code__.co_argcount]
+    elif isinstance(function, FunctionType):
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {**dict(zip(names, each.args, strict=False)), **each.keywords}
 
 
 def _is_function(value: Any) -> bool:
@@ -570,7 +647,7 @@ def _watch(
     text = chain.text
     if chain.kind == "global":
         variables = function.__globals__
-        if name not in variables:
+        if name not in variables and hasattr(builtins, name):
             return None
         return Watch(text, lambda: variables[name], steps)
     if chain.kind == "super":

@@ -278,6 +278,7 @@ class Jitted(_HasPrograms):
         trace = Trace(self.name, self.declarations(), self.fastmath)
         trace.mesh = mesh_of(signature.shardings, self.name)
         trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
+        trace.in_places = {id(guard.kept) for guard in guards if not guard.watch.is_by_identity}
         with trace:
             traced = [
                 trace.argument(aval, path)

@@ -94,6 +94,8 @@ class Trace:
         """The least and the greatest of integers that count the rounds of loops, where these are known."""
         self.watched: dict[int, Callable[[], Any]] = {}
         """By the ids of arrays: what reads them at each call, from places outside of the function."""
+        self.in_places: set[int] = set()
+        """The ids of arrays that lie in several places, which must be the same ones at each call."""
         self.values_read: set[int] = set()
         """The ids of arrays whose values the function read: the program is for these values only."""
         self.place: FileLineColLoc | None = None
@@ -244,7 +246,8 @@ class Trace:
         number = id(array)
         if number in self.values_read:
             return True
-        return isinstance(array, np.ndarray) and number in self.watched and number not in self._captured
+        is_known = number in self.watched or number in self.in_places
+        return isinstance(array, np.ndarray) and is_known and number not in self._captured
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""

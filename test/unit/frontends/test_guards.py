@@ -9,6 +9,7 @@ from array import array as PlainArray
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import tenon
 import tenon.numpy as tnp
 
@@ -377,3 +378,99 @@ def test_arrays_in_lists_and_objects_whose_values_are_read():
         layer.mask[:] = [False, True, True]
 
     assert _give(lambda x: helper(layer, x), change) == (1, 2)
+
+
+def _sum_of_all(array):
+    return float(np.sum(array))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w, holder: lambda x: x * w + np.sum(w),
+        lambda w, holder: lambda x: x * w + w.sum(),
+        lambda w, holder: lambda x: w.sum() + x * w,
+        lambda w, holder: lambda x: x * w + max(w) * 4,
+        lambda w, holder: lambda x: x * w + np.dot(w, holder.w) * 4,
+        lambda w, holder: lambda x: x * holder.w + holder.w.T.max() * 4,
+        lambda w, holder: lambda x: x * w.shape[0] + np.sum(w),
+        lambda w, holder: lambda x: x * float(w.mean()) + w.astype(np.float32).sum(),
+        lambda w, holder: lambda x: x + _sum_of_all(w) * w.shape[0],
+        lambda w, holder: lambda x: x * 2 if w.max() > 5 else x,
+    ],
+)
+def test_values_of_arrays_that_numpy_reads(function):
+    w = np.ones(4)
+    holder = types.SimpleNamespace(w=w)
+    made = function(w, holder)
+
+    def change():
+        w[:] = 10
+
+    before, after = _give_of(made, change, np.ones(4))
+    assert after == np.asarray(made(np.ones(4)))[0] != before
+
+
+def _give_of(function, change, x):
+    jitted = tenon.jit(function)
+    before = np.asarray(jitted(x))[0]
+    assert np.asarray(jitted(x))[0] == before and len(jitted.explain_misses()) == 1
+    change()
+    return before, np.asarray(jitted(x))[0]
+
+
+def test_arrays_of_which_no_values_are_read_are_no_other_program():
+    w = np.ones(4)
+    jitted = tenon.jit(lambda x: x * w * w.shape[0] + len(w))
+    for value in (1, 3, 5):
+        w[:] = value
+        assert np.asarray(jitted(np.ones(1)))[0] == 4 * value + 4
+    assert len(jitted.explain_misses()) == 1
+
+
+def test_what_a_partial_holds():
+    weights, options, table = {"w": np.ones(3)}, types.SimpleNamespace(scale=2.0), np.ones(3)
+
+    def predict(weights, options, table, x):
+        return x * weights["w"] * options.scale * float(table[0]) + table.sum()
+
+    jitted = tenon.jit(functools.partial(predict, weights, options, table=table))
+    assert np.asarray(jitted(x=X))[1] == 2 + 3
+    weights["w"] = np.full(3, 5.0)
+    assert np.asarray(jitted(x=X))[1] == 10 + 3
+    options.scale = 1.0
+    assert np.asarray(jitted(x=X))[1] == 5 + 3
+    table[:] = 2
+    assert np.asarray(jitted(x=X))[1] == 10 + 6
+
+
+def test_names_that_are_not_there_yet():
+    class Options:
+        pass
+
+    options = Options()
+
+    def scaled(x):
+        try:
+            return x * options.scale
+        except AttributeError:
+            return x
+
+    assert _give(scaled, lambda: setattr(options, "scale", 5.0)) == (1, 5)
+
+    def shifted(x):
+        try:
+            return x + NOT_THERE_YET
+        except NameError:
+            return x
+
+    try:
+        assert _give(shifted, lambda: globals().update(NOT_THERE_YET=4.0)) == (1, 5)
+    finally:
+        globals().pop("NOT_THERE_YET", None)
+
+
+def test_items_of_many_containers_are_counted_together():
+    layers = [{"w": 1.0, "b": 0.0} for _ in range(400)]
+    assert _give(lambda x: x * layers[-1]["w"], lambda: layers[-1].update(w=3.0)) == (1, 3)
+    assert _give(lambda x: x * sum(e["w"] for e in layers), lambda: layers[398].update(w=2.0)) == (402, 403)
