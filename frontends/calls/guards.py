@@ -500,13 +500,13 @@ class _Search:
             else:
                 return
         # Functions that call each other would be followed for ever, and a large program for very long.
+        bound = {name: value for each in given for name, value in _given(each).items()}
+        arguments |= bound
         read = (function, *arguments.values())
         if len(self._seen) >= _MOST_FUNCTIONS or any(_are_same(read, other) for other in self._seen):
             return
         number = len(self._seen)
         self._seen.append(read)
-        bound = {name: value for each in given for name, value in _given(each).items()}
-        arguments |= bound
         for place, each in enumerate(given):
             self._watches[f"{number} partial {place}"] = Watch(
                 f"what a partial of {function.__name__} holds", partial(_parts_of, each), (), reader=reader

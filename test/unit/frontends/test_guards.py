@@ -444,6 +444,16 @@ def test_what_a_partial_holds():
     assert np.asarray(jitted(x=X))[1] == 10 + 6
 
 
+def test_several_partials_of_one_function():
+    first, second = {"w": 1.0}, {"w": 2.0}
+
+    def scaled(weights, x):
+        return x * weights["w"]
+
+    one, other = functools.partial(scaled, first), functools.partial(scaled, second)
+    assert _give(lambda x: one(x) + other(x), lambda: second.update(w=5.0)) == (3, 6)
+
+
 def test_names_that_are_not_there_yet():
     class Options:
         pass
