@@ -67,14 +67,22 @@ def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
         return None
     analysis = IndexAnalysis()
     for outer, inner in pairwise(nest):
-        if outer.count is not None or inner.count is not None:
-            continue
-        axes = analysis.axis(outer), analysis.axis(inner)
-        if any(upper_bound(axis.extent) <= 1 for axis in axes):
-            continue
-        if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
+        if outer.count is None and inner.count is None and _are_contiguous(kernel, analysis, outer, inner):
             return outer, inner
     return None
+
+
+def _are_contiguous(
+    kernel: sched.KernelOp,
+    analysis: IndexAnalysis,
+    outer: sched.AxisOp | sched.ReduceOp,
+    inner: sched.AxisOp | sched.ReduceOp,
+) -> bool:
+    """Returns whether two loops of several iterations are one in every index of a kernel."""
+    axes = analysis.axis(outer), analysis.axis(inner)
+    if any(upper_bound(axis.extent) <= 1 for axis in axes):
+        return False
+    return all(_is_one(expr, *axes) for expr in _indices(kernel, analysis))
 
 
 def _reductions(kernel: sched.KernelOp) -> tuple[sched.ReduceOp, sched.ReduceOp] | None:
@@ -94,12 +102,7 @@ def _reductions(kernel: sched.KernelOp) -> tuple[sched.ReduceOp, sched.ReduceOp]
             not isinstance(value.type, IndexType) for op in others for value in (*op.operands, *op.results)
         ):
             continue
-        if not _are_one_reduction(outer, inner):
-            continue
-        axes = analysis.axis(outer), analysis.axis(inner)
-        if any(upper_bound(axis.extent) <= 1 for axis in axes):
-            continue
-        if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
+        if _are_one_reduction(outer, inner) and _are_contiguous(kernel, analysis, outer, inner):
             return outer, inner
     return None
 
