@@ -20,10 +20,11 @@ class ExclusiveLock:
 
     def __init__(self, refusal: Callable[[], TenonError]) -> None:
         self._refusal = refusal
-        self._free()
+        self.forget()
         _LOCKS.add(self)
 
-    def _free(self) -> None:
+    def forget(self) -> None:
+        """In the child of a fork: who holds the lock is not here."""
         self._lock = Lock()
         self._holder: int | None = None
 
@@ -62,7 +63,7 @@ class ExclusiveLock:
 
 def _free_all() -> None:
     for lock in _LOCKS:
-        lock._free()  # pyright: ignore[reportPrivateUsage]
+        lock.forget()
 
 
 if hasattr(os, "register_at_fork"):
