@@ -278,7 +278,6 @@ class Jitted(_HasPrograms):
         trace = Trace(self.name, self.declarations(), self.fastmath)
         trace.mesh = mesh_of(signature.shardings, self.name)
         trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
-        trace.in_places = {id(guard.kept) for guard in guards if not guard.watch.is_by_identity}
         with trace:
             traced = [
                 trace.argument(aval, path)
@@ -363,7 +362,9 @@ class Jitted(_HasPrograms):
         call = self.trace(signature, guards)
         # What the function itself changes is no reason to run it again.
         guards = [
-            guard.with_values() if call.trace.depends_on_values(guard.kept) else guard
+            guard.with_values()
+            if not guard.has_values and call.trace.depends_on_values(guard.kept, guard.watch.is_by_identity)
+            else guard
             for guard in guards
             if guard.holds() and not call.trace.is_for_host(guard.watch.reader)
         ]

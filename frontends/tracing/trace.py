@@ -94,8 +94,6 @@ class Trace:
         """The least and the greatest of integers that count the rounds of loops, where these are known."""
         self.watched: dict[int, Callable[[], Any]] = {}
         """By the ids of arrays: what reads them at each call, from places outside of the function."""
-        self.in_places: set[int] = set()
-        """The ids of arrays that lie in several places, which must be the same ones at each call."""
         self.values_read: set[int] = set()
         """The ids of arrays whose values the function read: the program is for these values only."""
         self.place: FileLineColLoc | None = None
@@ -238,16 +236,15 @@ class Trace:
             self.captured.append((array if read is None else read, found))
         return found
 
-    def depends_on_values(self, array: object) -> bool:
+    def depends_on_values(self, array: object, is_viewed: bool) -> bool:
         """
         Returns whether the program is for the values that an array had: the function read them, or did with
-        a numpy array what is not seen, as the program does not read it.
+        a numpy array what is not seen, as the program does not read it, nor a view that `is_viewed` of it.
         """
         number = id(array)
         if number in self.values_read:
             return True
-        is_known = number in self.watched or number in self.in_places
-        return isinstance(array, np.ndarray) and is_known and number not in self._captured
+        return isinstance(array, np.ndarray) and not is_viewed and number not in self._captured
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""
