@@ -636,8 +636,11 @@ def _functions_in(value: Any, depth: int) -> Iterator[Any]:
         items = cast("Any", value.values() if isinstance(value, _MAPPINGS) else value)
         for item in islice(items, _MOST_ITEMS if depth else 0):
             yield from _functions_in(item, depth - 1)
-    elif callable(value) and not isinstance(value, type) and not _is_outside(value):
-        yield value
+    elif callable(value) and not isinstance(value, type):
+        # What runs is the function that a partial is of.
+        function = cast("partial[Any]", value).func if isinstance(value, partial) else value
+        if not _is_outside(function):
+            yield value
 
 
 def _watch(

@@ -445,13 +445,13 @@ def test_what_a_partial_holds():
 
 
 def test_several_partials_of_one_function():
-    first, second = {"w": 1.0}, {"w": 2.0}
+    first, second = np.ones(3), np.full(3, 2.0)
 
     def scaled(weights, x):
-        return x * weights["w"]
+        return x * weights + weights.sum()
 
     one, other = functools.partial(scaled, first), functools.partial(scaled, second)
-    assert _give(lambda x: one(x) + other(x), lambda: second.update(w=5.0)) == (3, 6)
+    assert _give(lambda x: one(x) + other(x), lambda: second.fill(5)) == (1 + 3 + 2 + 6, 1 + 3 + 5 + 15)
 
 
 def test_names_that_are_not_there_yet():
