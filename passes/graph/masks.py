@@ -14,9 +14,9 @@ from ...dialects.graph.types import shape_of, tensor_type_of
 
 # By design: the mask of a box is five ops, of a box with a border around it seven.
 MOST_OPS = 8
-"""The most ops of such a value: more are worth a buffer that is loaded."""
+"""The most ops of such a value, but for views: more are worth a buffer that is loaded."""
 
-_SHAPING = (graph.IotaOp, graph.BroadcastOp, graph.PadOp, graph.ReshapeOp, graph.SliceOp, graph.PermuteOp)
+_VIEWS = (graph.IotaOp, graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.PermuteOp)
 
 _COMPARING = (CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
 
@@ -31,13 +31,21 @@ def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
     no kernel loads more for it than single numbers, and without `of_numbers` nothing at all. One index may be
     of another type: a conversion of each of many would cost more than a load.
     """
-    waiting = [op]
-    for _ in range(MOST_OPS):
+    waiting, n_ops = [op], 0
+    while waiting:
         each = waiting.pop()
         if isinstance(each, graph.ConstantOp):
             if not each.value.is_splat():
                 return False
-        elif isinstance(each, (*_SHAPING, *_COMPARING)) or _is_cast_of_one(each) or _is_of_indices(each):
+            continue
+        n_ops += not isinstance(each, _VIEWS)
+        if n_ops > MOST_OPS:
+            return False
+        if (
+            isinstance(each, (*_VIEWS, graph.PadOp, *_COMPARING))
+            or _is_cast_of_one(each)
+            or _is_of_indices(each)
+        ):
             may_load = of_numbers and not isinstance(each, graph.CastOp)
             owners = [value.owner for value in each.operands if not (may_load and _is_number(value))]
             found = [owner for owner in owners if isinstance(owner, Operation)]
@@ -46,9 +54,7 @@ def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
             waiting.extend(found)
         else:
             return False
-        if not waiting:
-            return True
-    return False
+    return True
 
 
 def _is_of_indices(op: Operation) -> bool:
