@@ -33,7 +33,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
@@ -54,6 +54,8 @@ MOST_OPS = 96
 """The most ops of a body that is worth compiling twice."""
 
 WHY = "the other buffer of a loop"
+
+_Places = tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanO
     """Returns whether the kernel of a value reads other elements of the carried one than it stores."""
     if isinstance(value, BlockArgument):
         return value is not carried and value in loop.carried
+    apart = _reduced_apart(value, loop)
     # A value, whether its elements are read where they are stored, and whether a heavy op reads them.
     waiting: list[tuple[SSAValue, bool, bool]] = [(value, True, False)]
     seen = set[tuple[SSAValue, bool, bool]]()
@@ -113,11 +116,62 @@ def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanO
             # What is put there is computed before, where it is made of what is stored over.
             waiting.append((op.source, is_same, is_heavy))
             continue
-        if op.IS_HEAVY and is_heavy:
+        if op in apart or (op.IS_HEAVY and is_heavy):
             continue
         is_same = is_same and isinstance(op, graph.ElementwiseOp)
         waiting.extend((operand, is_same, is_heavy or op.IS_HEAVY) for operand in op.operands)
     return False
+
+
+def _reduced_apart(value: SSAValue, loop: graph.ScanOp) -> set[Operation]:
+    """
+    Returns the reductions and contractions that have a kernel of their own, which is done before the value's:
+    each of their elements is read for several of an outer dim, as the sums of columns are for each row.
+    """
+    found = set[Operation]()
+    # A value, and the dims of the first one that its dims go along with; extents of 1 do not count, nor go
+    # along.
+    extents = shape_of(tensor_type_of(value, loop.name))
+    numbers = iter(range(len(extents)))
+    first = tuple(None if extent == 1 else next(numbers) for extent in extents)
+    waiting: list[tuple[SSAValue, _Places]] = [(value, first)]
+    seen = set[tuple[SSAValue, _Places]]()
+    while waiting:
+        entry = waiting.pop()
+        each, places = entry
+        op = each.owner
+        if entry in seen or not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block:
+            continue
+        seen.add(entry)
+        match op:
+            case graph.ReduceOp() | graph.ContractOp():
+                known = {place for place in places if place is not None}
+                if known != set(range(len(known))):
+                    found.add(op)
+            case graph.ElementwiseOp():
+                waiting.extend((operand, places) for operand in op.operands)
+            case graph.DynamicUpdateOp() | graph.ScatterOp():
+                waiting.append((op.source, places))
+            case graph.PermuteOp():
+                order = op.permutation.get_values()
+                waiting.append((op.source, tuple(places[order.index(dim)] for dim in range(len(order)))))
+            case graph.BroadcastOp() | graph.ReshapeOp():
+                waiting.extend((op.source, moved) for moved in _places_of_view(op, places))
+            case _:
+                pass
+    return found
+
+
+def _places_of_view(op: graph.BroadcastOp | graph.ReshapeOp, places: _Places) -> list[_Places]:
+    """Returns what the dims of what a view is of go along with, nothing where it is not known."""
+    inner, outer = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.result))
+    if isinstance(op, graph.BroadcastOp):
+        kept = places[len(outer) - len(inner) :]
+        return [tuple(None if extent == 1 else place for extent, place in zip(inner, kept, strict=True))]
+    if [extent for extent in inner if extent != 1] != [extent for extent in outer if extent != 1]:
+        return []
+    rest = iter([place for extent, place in zip(outer, places, strict=True) if extent != 1])
+    return [tuple(None if extent == 1 else next(rest) for extent in inner)]
 
 
 def _is_copied(op: graph.GraphOp) -> bool:

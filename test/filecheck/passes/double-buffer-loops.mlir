@@ -109,3 +109,40 @@ func.func @exchanged(%x: tensor<2048xf32>) -> tensor<2048xf32> {
   }
   func.return %y : tensor<2048xf32>
 }
+
+// Sums of columns that all rows read have a kernel of their own, so that the rows are stored where they were; sums of
+// rows may be computed with the row, which is stored elsewhere then.
+// CHECK-LABEL: func.func @reflected
+// CHECK:         graph.scan %i = 20 (
+// CHECK:         graph.scan %j = 20 (
+// CHECK:         graph.scan %k = 10 (
+func.func @reflected(%x: tensor<64x48xf32>, %v: tensor<64x1xf32>)
+    -> (tensor<64x48xf32>, tensor<64x48xf32>, tensor<64x48xf32>) {
+  %zero = graph.constant dense<0> : tensor<i64>
+  %w = graph.broadcast %v : tensor<64x1xf32> -> tensor<64x48xf32>
+  %a = graph.scan %i = 20 (%c = %x) : (tensor<64x48xf32>) -> (tensor<64x48xf32>) {
+    %m = graph.mul %c, %w : tensor<64x48xf32>
+    %s = graph.reduce add %m axes [0] : tensor<64x48xf32> -> tensor<48xf32>
+    %r = graph.reshape %s : tensor<48xf32> -> tensor<1x48xf32>
+    %b = graph.broadcast %r : tensor<1x48xf32> -> tensor<64x48xf32>
+    %p = graph.mul %w, %b : tensor<64x48xf32>
+    %n = graph.sub %c, %p : tensor<64x48xf32>
+    graph.yield %n : tensor<64x48xf32>
+  }
+  %d = graph.scan %j = 20 (%c = %x) : (tensor<64x48xf32>) -> (tensor<64x48xf32>) {
+    %f = graph.reshape %v : tensor<64x1xf32> -> tensor<64xf32>
+    %s = graph.contract %f, %c maps [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>] bounds [48, 64] : tensor<64xf32>, tensor<64x48xf32> -> tensor<48xf32>
+    %b = graph.broadcast %s : tensor<48xf32> -> tensor<64x48xf32>
+    %n = graph.sub %c, %b : tensor<64x48xf32>
+    %u = graph.dynamic_update %n[%j, %zero], %v : tensor<64x48xf32>[tensor<i64>, tensor<i64>], tensor<64x1xf32>
+    graph.yield %u : tensor<64x48xf32>
+  }
+  %e = graph.scan %k = 20 (%c = %x) : (tensor<64x48xf32>) -> (tensor<64x48xf32>) {
+    %s = graph.reduce add %c axes [1] : tensor<64x48xf32> -> tensor<64xf32>
+    %r = graph.reshape %s : tensor<64xf32> -> tensor<64x1xf32>
+    %b = graph.broadcast %r : tensor<64x1xf32> -> tensor<64x48xf32>
+    %n = graph.sub %c, %b : tensor<64x48xf32>
+    graph.yield %n : tensor<64x48xf32>
+  }
+  func.return %a, %d, %e : tensor<64x48xf32>, tensor<64x48xf32>, tensor<64x48xf32>
+}
