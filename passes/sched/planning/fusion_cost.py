@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import graph, low
 from ....dialects.dims.expressions import Extent, row_major, upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
+from ...graph.masks import is_mask
 from ...indices.access import Indices, operand_indices, shape_of, summed_at
 from ...indices.expressions import Axis, variable
 from ...machine.cost import (
@@ -60,6 +61,10 @@ SPILLED = 2
 NBYTES_OF_LOCAL = 1
 """What a local buffer counts for, so that it is in the first cache."""
 
+# By design: triangles, and rows that get fewer, are half of a matrix.
+LEFT_BY_MASK = 0.5
+"""How much of what is stored over what a loop carries a mask of indices leaves to be done."""
+
 # By design: how much of a program is looked through for one value.
 MOST_OPERANDS = 16
 """The most ops that are taken to be computed along with a value."""
@@ -98,7 +103,10 @@ def estimate(
             for access in mine:
                 computed.add(op, access.indices, access.loops, is_all_of_kernel(mine))
         together += computed.picoseconds()
-        apart += read.picoseconds()
+        stored_over = part_stored_over(op, kernel)
+        apart += read.picoseconds() * (stored_over or 1)
+        if stored_over is not None:
+            together += _copying(kernel, target).picoseconds()
     return Estimate(round(together), round(apart), own.is_sure())
 
 
@@ -112,6 +120,61 @@ def ops_looked_at(op: Operation) -> list[Operation]:
             waiting += reversed(owner.operands)
     others = [] if isinstance(op, FOLDING_OPS) else _ops_computed_from(op)[0]
     return [*dict.fromkeys((*along, *others))]
+
+
+def part_stored_over(op: Operation, kernel: Kernel) -> float | None:
+    """
+    Returns how much of its result a kernel stores over what a loop carries, None where it does so with `op`
+    computed in it too, or never: a reduction of what is stored over reads other elements of it than those
+    that are stored.
+    """
+    carried = _stored_over(kernel)
+    if carried is None or not isinstance(op, FOLDING_OPS):
+        return None
+    if any(access.indices != kernel.stored for access in kernel.reads.get(carried, ())):
+        return None
+    if not any(operand is carried for each in ops_looked_at(op) for operand in each.operands):
+        return None
+    return LEFT_BY_MASK if _is_masked(kernel.root) else 1.0
+
+
+def _is_masked(op: Operation) -> bool:
+    """Returns whether a value is computed where a mask of indices says, and is another value elsewhere."""
+    return (
+        isinstance(op, graph.SelectOp)
+        and isinstance(op.condition.owner, Operation)
+        and is_mask(op.condition.owner)
+    )
+
+
+def _stored_over(kernel: Kernel) -> SSAValue | None:
+    """
+    Returns the carried value of a loop whose place a kernel's result takes, or what is stored over parts of
+    it.
+    """
+    block = kernel.root.parent
+    loop = None if block is None else block.parent_op()
+    if block is None or not isinstance(loop, graph.ScanOp | graph.WhileOp) or block is not loop.body.block:
+        return None
+    end = block.last_op
+    assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
+    carried = loop.carried if isinstance(loop, graph.ScanOp) else block.args
+    result: SSAValue | None = kernel.root.results[0]
+    while result is not None:
+        for old, new in zip(carried, end.operands, strict=False):
+            if new is result:
+                return old
+        updates = (use.operation for use in result.uses if isinstance(use.operation, UPDATING_OPS))
+        result = next((update.result for update in updates if update.source is result), None)
+    return None
+
+
+def _copying(kernel: Kernel, target: Target) -> _Nests:
+    """Returns the kernel that copies what another one stores."""
+    nests, result = _Nests(target, kernel.axes, [], {}), kernel.root.results[0]
+    nests.load(result, kernel.stored, kernel.axes)
+    nests.load(result, kernel.stored, kernel.axes, stores=True)
+    return nests
 
 
 def operations_of(op: Operation) -> int:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from ....dialects import graph
 from ...machine.target import Target
 from .accesses import Access, Kernel
-from .fusion_cost import Estimate, estimate, ops_looked_at
+from .fusion_cost import Estimate, estimate, ops_looked_at, part_stored_over
 from .kernel_form import Form, FormParts, FormWriter, kernel_form
 from .local_values import Hoisting, LocalBuffer
 
@@ -50,7 +50,7 @@ class KnownEstimates:
                 form = kernel_form(access.kernel, writer)
                 if form is None:
                     return None
-                forms.append(form)
+                forms += (form, part_stored_over(op, access.kernel))
                 forms += (
                     (writer.value(value), *map(writer.access, reads))
                     for value, reads in access.kernel.reads.items()

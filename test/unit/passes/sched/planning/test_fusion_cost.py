@@ -178,6 +178,40 @@ def test_sums_of_columns_stay_where_strips_are_possible_and_leave_where_they_are
         assert decided(columns_onto(512, 512, True), target).rule == "cheaper-apart"
 
 
+def rotated_in_a_loop(rows: int, columns: int, reads: str, masked: bool = False) -> str:
+    """Sums of columns, of what a loop carries or of another matrix, taken off what the loop carries."""
+    t, row = f"tensor<{rows}x{columns}xf32>", f"tensor<{columns}xf32>"
+    mask = f"""%k = graph.broadcast %i : tensor<i64> -> tensor<{rows}x{columns}xi64>
+        %at = graph.iota axis 0 : tensor<{rows}x{columns}xi64>
+        %is_left = graph.ge %at, %k : tensor<{rows}x{columns}xi64>
+        %z = graph.select %is_left, %y, %c : {t}"""
+    return f"""func.func @f(%x: {t}, %o: {t}) -> {t} {{
+      %r = graph.scan %i = 20 (%c = %x) : ({t}) -> ({t}) {{
+        %v = graph.reduce add {reads} axes [0] : {t} -> {row}
+        %b = graph.broadcast %v : {row} -> {t}
+        %y = graph.sub %c, %b : {t}
+        {mask if masked else ""}
+        graph.yield {"%z" if masked else "%y"} : {t}
+      }}
+      func.return %r : {t}
+    }}"""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_sums_of_what_a_loop_stores_over_are_taken_before(name: str):
+    kept, read = (decided(rotated_in_a_loop(512, 512, each), TARGETS[name]) for each in ("%o", "%c"))
+    assert kept.mode is ModeKind.LOCAL
+    assert read.rule == "cheaper-apart"
+    # What is copied else, 1 MiB, is read and written.
+    together, apart = (figures(each)[0] for each in (read, kept))
+    assert together != apart
+    # A triangle is half of the work, where it is stored in its place.
+    _, whole = figures(read)
+    masked = decided(rotated_in_a_loop(512, 512, "%c", masked=True), TARGETS[name])
+    assert masked.rule == "cheaper-apart"
+    assert float(figures(masked)[1].split()[0]) < float(whole.split()[0])
+
+
 def test_a_product_of_one_row_is_not_summed_up_element_by_element():
     text = """func.func @f(%a: tensor<256xf32>, %b: tensor<256x256xf32>) -> tensor<f32> {
       %v = graph.contract %a, %b maps [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>,
