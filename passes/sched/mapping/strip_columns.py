@@ -19,7 +19,7 @@ one element for each column of the strip. The second loop finds in the cache wha
 strip fits there: so the kernel is no slower than a kernel for each loop would be.
 
 Only axes along which each access has its neighbours, or one element, and around loops of which none has its
-own along itself.
+own along itself, but for what is one element for all columns.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -125,7 +125,8 @@ def _are_columns(axis: sched.AxisOp) -> bool:
     shared = [op for op in accesses if op.memref not in local]
     if not all(runs_in_lanes(op, own, analysis) for op in inside if op not in accesses or op in shared):
         return False
-    return not any(_has_neighbours_along(loop, shared, analysis) for loop in loops)
+    moved = [op for op in shared if analysis.address(op).stride(own) != 0]
+    return not any(_has_neighbours_along(loop, moved, analysis) for loop in loops)
 
 
 def _has_neighbours_along(

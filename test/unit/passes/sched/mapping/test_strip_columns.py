@@ -31,7 +31,13 @@ def middle(x: Any) -> Any:
     return images - tnp.max(images, axis=1, keepdims=True)
 
 
-PROGRAMS = (centred, shares, normalised, middle)
+def projected(x: Any) -> Any:
+    """Each element of the weights is read for all columns: it has its neighbours along the rows."""
+    weights = tnp.sqrt(tnp.abs(x[:, 0]))
+    return x - tnp.sum(x * weights[:, None], axis=0)
+
+
+PROGRAMS = (centred, shares, normalised, middle, projected)
 SHAPES = ((64, 300), (130, 1500), (4, 16), (66, 513))
 """One strip; some strips and a part of one; vectors that are left over; a strip of one column."""
 
