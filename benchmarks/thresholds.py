@@ -231,6 +231,20 @@ def _loop_of_rows(x: Any) -> Any:
     return tenon.fori_loop(0, x.shape[0], body, (x, x[0]))[0]
 
 
+def _rotated_rows(x: Any) -> Any:
+    """Rows rotated with the next by angles of a recurrence: many kernels of one element, few of a row."""
+
+    def body(i: Any, carried: Any) -> Any:
+        y, f, g = carried
+        r = tnp.sqrt(f * f + g * g)
+        c, s = f / r, g / r
+        one, other = y[i], y[i + 1]
+        y = y.at[i].set(c * one + s * other)
+        return y.at[i + 1].set(c * other - s * one), 1.0 + g * s, 0.5 - f * c
+
+    return tenon.fori_loop(0, x.shape[0] - 1, body, (x, 1.0, 0.5))[0]
+
+
 def _mirrored(x: Any) -> Any:
     return tenon.fori_loop(0, 100, lambda _, v: v * 0.5 + v[::-1], x)
 
@@ -288,6 +302,7 @@ _SORTED_POWERS = tuple(
 )
 _SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
 _BINS = tuple(Program(f"{n} elements in 1000 bins", _added_up, ((n,),)) for n in (8192, 400_000))
+_ROTATED = tuple(Program(f"rotated rows of {n}", _rotated_rows, ((1000, n),)) for n in (100, 500, 2000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 _PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
@@ -316,7 +331,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
         "sched.planning.own.sorting.few_values", "LEAST_EXTENT", (1 << 14, 1 << 30), (), _SORTED_POWERS
     ),
     Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
-    Threshold("sched.mapping.inlining.loop_cost", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
+    Threshold("sched.mapping.inlining.loop_cost", "MOST_ELEMENTS", (0, 128, 4096), (), (*_ROWS, *_ROTATED)),
+    Threshold("sched.mapping.inlining.loop_cost", "MOST_OF_ONE", (128, 512, 8192), (), (*_ROWS, *_ROTATED)),
     Threshold("sched.mapping.inlining.inline_elements", "MOST_OPS", (0, 1 << 30), (), _BINS),
     Threshold("sched.mapping.merge_launches", "MOST_BUFFERS", (0, 12), (), (*_MERGED, *_STORED)),
     Threshold("sched.mapping.map_axes", "STORED_NBYTES", (64, 256), (), (*_MERGED, *_STORED)),
@@ -442,6 +458,7 @@ BY_DESIGN: Mapping[str, str] = {
     "handovers.MOST_ACCESSES": "half of the 16 sums of a tile, which are as many matrices",
     "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
     "unrolled_results.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
+    "fusion_cost.LEFT_BY_MASK": "triangles, and rows that get fewer, are half of a matrix",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "loop_cost.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",

@@ -48,7 +48,6 @@ from ....rewriting.kernel_names import KernelNames
 from ...planning.code import KernelCode
 from ..handovers import erase_unlaunched
 from ..reasons import add_reason
-from . import loop_cost
 from .loop_cost import LoopCosts
 from .loop_kernel import INDEX, MOST_PAUSES, PAUSED, LoopKernel
 
@@ -75,7 +74,7 @@ def _outermost(block: Block, costs: LoopCosts) -> Iterator[LoopKernel]:
     for op in list(block.ops):
         if isinstance(op, sched.ForOp | sched.WhileOp):
             cost = costs.of(op)
-            if cost is not None and cost.ops <= loop_cost.MOST_OPS:
+            if cost is not None and cost.is_small:
                 writer = LoopKernel(op, costs)
                 if len(writer.pausing) <= MOST_PAUSES:
                     yield writer

@@ -16,8 +16,11 @@ from ....indices.analysis import Loop
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
-MOST_ELEMENTS = 128
-"""The most elements, and steps of reductions, that a kernel computes which is inlined."""
+MOST_ELEMENTS = 512
+"""The most elements, and steps of reductions, that kernels which are inlined compute on average."""
+
+MOST_OF_ONE = 2048
+"""The most that one of them computes: more is better off with a schedule of its own."""
 
 MOST_STEPS = 1 << 26
 """The most of them before a kernel pauses: about a tenth of a second, in which nothing interrupts it."""
@@ -45,16 +48,23 @@ _SLOW_OPS = (
 @dataclass(slots=True)
 class LoopCost:
     """
-    What items do: elements that are computed, and steps of reductions, in all iterations; ops of the code;
-    `work`, how many quick ops take about as long. Of a loop that goes on while a condition holds, one
-    iteration counts.
+    What items do: kernels and copies, elements that are computed, and steps of reductions, in all iterations;
+    ops of the code; `work`, how many quick ops take about as long. Of a loop that goes on while a condition
+    holds, one iteration counts.
     """
 
+    items: int = 0
     steps: int = 0
     ops: int = 0
     work: int = 0
 
+    @property
+    def is_small(self) -> bool:
+        """Whether all may be one kernel: its items are small on average, and are not too much code."""
+        return self.steps <= MOST_ELEMENTS * self.items and self.ops <= MOST_OPS
+
     def add(self, other: LoopCost, times: int = 1) -> None:
+        self.items += other.items * times
         self.steps += other.steps * times
         self.ops += other.ops
         self.work += other.work * times
@@ -79,9 +89,9 @@ class LoopCosts:
                 numbers = [
                     extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX
                 ]
-                if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
+                if len(numbers) < len(extents) or prod(numbers) > MOST_OF_ONE:
                     return None
-                return LoopCost(prod(numbers), 2, prod(numbers))
+                return LoopCost(1, prod(numbers), 2, prod(numbers))
             case sched.ForOp():
                 times = item.trip_count
                 return self._of_blocks(item, times) if isinstance(times, int) else None
@@ -139,7 +149,7 @@ def _kernel_cost(kernel: sched.KernelOp) -> LoopCost | None:
         if any(not isinstance(use.operation, memref.LoadOp | memref.StoreOp) for use in buffer.uses):
             return None
     elements = _steps(kernel.body.block)
-    return None if elements > MOST_ELEMENTS else LoopCost(elements, len(ops), _work(kernel.body.block))
+    return None if elements > MOST_OF_ONE else LoopCost(1, elements, len(ops), _work(kernel.body.block))
 
 
 def _steps(block: Block) -> int:
@@ -149,10 +159,10 @@ def _steps(block: Block) -> int:
         times = 1
         if isinstance(op, Loop):
             if not isinstance(op.extent, int):
-                return MOST_ELEMENTS + 1
+                return MOST_OF_ONE + 1
             times = op.extent
         elif isinstance(op, scf.ForOp):
-            return MOST_ELEMENTS + 1
+            return MOST_OF_ONE + 1
         total += sum(times * _steps(inner) for region in op.regions for inner in region.blocks)
     return total
 

@@ -113,6 +113,43 @@ def test_loops_that_count_far_pause(
         assert [result.tobytes() for result in leaves(interpreted(v))] == expected
 
 
+@pytest.mark.parametrize(
+    ("extent", "is_inlined"),
+    [(200, True), (loop_cost.MOST_OF_ONE, False), (loop_cost.MOST_OF_ONE + 1, False)],
+)
+def test_a_large_kernel_may_stand_among_small_ones(extent: int, is_inlined: bool):
+    rows = np.random.default_rng(0).integers(-9, 9, (5, extent)).astype("f8")
+    assert is_in_one_kernel(rows) == is_inlined
+
+
+def test_each_kernel_is_limited_whatever_stands_beside_it(monkeypatch: pytest.MonkeyPatch):
+    rows = np.random.default_rng(0).integers(-9, 9, (5, 200)).astype("f8")
+    monkeypatch.setattr(loop_cost, "MOST_OF_ONE", 256)
+    assert is_in_one_kernel(rows)
+    monkeypatch.setattr(loop_cost, "MOST_OF_ONE", 199)
+    assert not is_in_one_kernel(rows)
+
+
+def is_in_one_kernel(rows: Any) -> bool:
+    """
+    Returns whether a recurrence of numbers, and of a row for each, is one kernel; it is right either way.
+    """
+
+    def step(i: Any, state: Any) -> Any:
+        a, b, rows = state
+        a, b = b + i, a - b
+        return a, b, rows.at[i].set(rows[i] * b)
+
+    module = tenon.jit(lambda x: tenon.fori_loop(0, 5, step, (1.0, 2.0, x))).lower(rows).module
+    with tenon.compile(module) as compiled:
+        a, b, expected = 1.0, 2.0, rows.copy()
+        for i in range(5):
+            a, b = b + i, a - b
+            expected[i] *= b
+        np.testing.assert_array_equal(leaves(compiled(rows))[2], expected)
+        return "sched.for" not in str(compiled.stages["sched"])
+
+
 def test_a_loop_of_many_ops_is_left_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(loop_cost, "MOST_OPS", 3)
     with tenon.compile(tenon.jit(recurrence).lower(np.zeros(9, "f4")).module) as apart:
