@@ -49,74 +49,71 @@ def _eliminated(
 
     def step(at: SSAValue, values: list[Matrices]) -> list[Matrices]:
         a, pivots, failed = values
-        number, rows, columns = a.number(at), a.places(-2), a.places(-1)
-        place = c.binary(graph.AddOp, at, c.scalar(done, i64)) if done else at
-        chosen = _pivot_row(a.column(place), number)
-        own, other = a.row(at), a.row_of_each(chosen)
-        a = a.with_row_of_each(chosen, own).with_row(at, other)
-        pivot = other.column(place)
-        is_zero = pivot.equals(0)
-        factor = (rows > number).where(a.column(place) / pivot.divisor, 0)
-        rest = (columns > number + done).where(other, 0)
-        a = a - factor * rest
-        a = ((rows > number) & columns.equals(number + done)).where(factor, a)
-        row = (chosen + (done + 1)).cast(i32)
-        first = (is_zero & failed.equals(0)).where((number + (done + 1)).cast(i32), failed)
-        return [a, pivots.with_row(at, row), first]
+        column = c.binary(graph.AddOp, at, done) if done else at
+        a, chosen, pivot = _column_eliminated(a, at, column)
+        pivots = pivots.with_row(at, (chosen + (done + 1)).cast(i32))
+        return [a, pivots, _first_failed(failed, pivot, a.number(column))]
 
     factors, pivots, failed = a.repeated(count, (a, pivots, failed), step)
     return factors, pivots, failed
 
 
-def _pivot_row(column: Matrices, number: Matrices) -> Matrices:
-    """Returns the place of the largest element of columns from a row on, as matrices of one element."""
-    size = (column.places(-2) >= number).where(column.magnitude, -1)
-    axis = len(column.shape) - 2
-    found = column.c.add(graph.ArgReduceOp(graph.Extremum.MAX, size.value, axis, keep=True))
-    return column.of(found).cast(i64)
+def _column_eliminated(a: Matrices, row: SSAValue, column: SSAValue) -> tuple[Matrices, Matrices, Matrices]:
+    """
+    Returns matrices after a step of elimination, the row that became the pivot's, and the pivot, as matrices
+    of one element.
+    """
+    rows, number = a.places(-2), a.number(row)
+    size = (rows >= number).where(a.column(column).magnitude, -1)
+    axis = len(a.shape) - 2
+    chosen = a.of(a.c.add(graph.ArgReduceOp(graph.Extremum.MAX, size.value, axis, keep=True))).cast(i64)
+    a = a.with_rows_exchanged(row, chosen)
+    own, below = a.row(row), rows > number
+    pivot = own.column(column)
+    factor = a.column(column) / pivot.divisor
+    is_left = below & (a.places(-1) > a.number(column))
+    a = is_left.where(a - factor * own, a)
+    return a.with_columns(column, below.where(factor, a.column(column))), chosen, pivot
+
+
+def _first_failed(failed: Matrices, pivot: Matrices, column: Matrices) -> Matrices:
+    """Returns the number from 1 of the first column whose pivot was 0, where there was none before."""
+    return (pivot.equals(0) & failed.equals(0)).where((column + 1).cast(i32), failed)
 
 
 def _block_eliminated(at: SSAValue, a: Matrices, pivots: Matrices, failed: Matrices) -> list[Matrices]:
     """Returns what is left of one matrix after a block of columns, and the rows right of it."""
     c = a.c
-    begin = c.binary(graph.MulOp, at, c.scalar(BLOCK, i64))
+    begin = c.binary(graph.MulOp, at, BLOCK)
     rows, first = a.places(-2), a.number(begin)
 
     def step(inner: SSAValue, values: list[Matrices]) -> list[Matrices]:
         a, panel, pivots, failed = values
         place = c.binary(graph.AddOp, begin, inner)
-        number, columns = panel.number(place), panel.places(-1)
-        chosen = _pivot_row(panel.column(inner), number)
-        a = a.with_rows_exchanged(place, chosen)
-        panel = panel.with_rows_exchanged(place, chosen)
-        own = panel.row(place)
-        pivot = own.column(inner)
-        factor = (rows > number).where(panel.column(inner) / pivot.divisor, 0)
-        panel = panel - factor * (columns > panel.number(inner)).where(own, 0)
-        panel = ((rows > number) & columns.equals(panel.number(inner))).where(factor, panel)
-        failure = (pivot.equals(0) & failed.equals(0)).where((number + 1).cast(i32), failed)
-        return [a, panel, pivots.with_row(place, (chosen + 1).cast(i32)), failure]
+        panel, chosen, pivot = _column_eliminated(panel, place, inner)
+        pivots = pivots.with_row(place, (chosen + 1).cast(i32))
+        failed = _first_failed(failed, pivot, panel.number(place))
+        return [a.with_rows_exchanged(place, chosen), panel, pivots, failed]
 
     initial = (a, a.columns(begin, BLOCK), pivots, failed)
     a, panel, pivots, failed = a.repeated(BLOCK, initial, step)
     a = a.with_columns(begin, panel)
     is_right = a.places(-1) >= first + BLOCK
     block = a.rows(begin, BLOCK)
-    triangle = panel.rows(begin, BLOCK)
     right = is_right.where(block, 0)
-    right = a.of(solved(c, triangle.value, right.value, left=True, lower=True, unit=True, transposed=False))
+    right = solved(panel.rows(begin, BLOCK), right, left=True, lower=True, unit=True, transposed=False)
     a = a.with_rows(begin, is_right.where(right, block))
     below = (rows >= first + BLOCK).where(panel, 0)
     return [a - below @ right, pivots, failed]
 
 
-def _reflection(a: Matrices, at: SSAValue) -> tuple[Matrices, Matrices, Matrices]:
+def reflection(column: Matrices, at: SSAValue) -> tuple[Matrices, Matrices, Matrices]:
     """
-    Returns the vector, 1 at the diagonal and 0 above it, and the factor of the reflection that takes a column
-    of `a` to a multiple of the diagonal's unit vector, and that multiple (larfg).
+    Returns the vector, 1 in a row and 0 above it, and the factor of the reflection that takes what a column
+    has there and below to a multiple of the row's unit vector, and that multiple (larfg). No reflection where
+    the row is the last one, or behind it.
     """
-    rows, number = a.places(-2), a.number(at)
-    column = a.column(at)
+    rows, number = column.places(-2), column.number(at)
     alpha = column.row(at)
     rest = (rows > number).where(column, 0)
     # Scaled, so that no square overflows or vanishes.
@@ -141,29 +138,39 @@ def qr(a: Matrices) -> tuple[Matrices, Matrices]:
 
     def step(at: SSAValue, values: list[Matrices]) -> list[Matrices]:
         a, factors = values
-        vector, factor, diagonal = _reflection(a, at)
-        rows, columns, number = a.places(-2), a.places(-1), a.number(at)
-        seen = vector.transposed @ a
-        changed = a - vector * (factor * seen)
-        column = rows.equals(number).where(diagonal, (rows > number).where(vector, a.column(at)))
-        a = (columns > number).where(changed, columns.equals(number).where(column, a))
-        return [a, factors.with_row(at, factor)]
+        column, rows, number = a.column(at), a.places(-2), a.number(at)
+        vector, factor, diagonal = reflection(column, at)
+        is_left = (rows >= number) & (a.places(-1) > number)
+        a = is_left.where(a - vector * (_seen(a, vector, number) * factor), a)
+        column = rows.equals(number).where(diagonal, (rows > number).where(vector, column))
+        return [a.with_columns(at, column), factors.with_row(at, factor)]
 
     reflected, factors = a.repeated(count, (a, a.filled(0, count, 1)), step)
     return reflected, factors
 
 
-def product_of_reflections(a: Matrices, factors: Matrices) -> Matrices:
-    """Returns the first columns, as many as `a` has, of the product of `qr`'s reflections (orgqr)."""
+def _seen(a: Matrices, vector: Matrices, number: Matrices) -> Matrices:
+    """Returns the products of columns with a vector that is 0 in the rows before one, as a row."""
+    return (a.places(-2) >= number).where(a * vector, 0).summed(-2)
+
+
+def product_of_reflections(a: Matrices, factors: Matrices, n_columns: int | None = None) -> Matrices:
+    """
+    Returns the first columns, as many as `a` has or as asked for, of the product of `qr`'s reflections
+    (orgqr).
+    """
+    n_columns = a.n_columns if n_columns is None else n_columns
 
     def step(at: SSAValue, values: list[Matrices]) -> list[Matrices]:
         (q,) = values
         rows, number = a.places(-2), a.number(at)
         column = a.column(at)
         vector = rows.equals(number).where(column.ones, (rows > number).where(column, 0))
-        return [q - vector * (factors.row(at) * (vector.transposed @ q))]
+        # Columns before that of the reflection are of the identity still.
+        is_left = (rows >= number) & (q.places(-1) >= number)
+        return [is_left.where(q - vector * (_seen(q, vector, number) * factors.row(at)), q)]
 
-    initial = (a.identity(a.n_rows, a.n_columns),)
+    initial = (a.identity(a.n_rows, n_columns),)
     (q,) = a.repeated(factors.n_rows, initial, step, reverse=True)
     return q
 

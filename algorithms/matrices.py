@@ -71,6 +71,12 @@ class Matrices:
     def __and__(self, other: Matrices) -> Matrices:
         return self._binary(graph.AndOp, other)
 
+    def __or__(self, other: Matrices) -> Matrices:
+        return self._binary(graph.OrOp, other)
+
+    def __lt__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.LtOp, other)
+
     def __gt__(self, other: Matrices | Number) -> Matrices:
         return self._binary(graph.GtOp, other)
 
@@ -141,7 +147,10 @@ class Matrices:
     @property
     def diagonal(self) -> Matrices:
         """The elements of the diagonal, as a row."""
-        return self.on_diagonal.where(self, 0).summed(-2)
+        count, length = min(self.n_rows, self.n_columns), self.n_rows * self.n_columns
+        lines = self.c.reshape(self.value, (*self.batch, length))
+        found = self.c.part(lines, len(self.batch), 0, count, self.n_columns + 1)
+        return self.of(self.c.reshape(found, (*self.batch, 1, count)))
 
     def in_triangle(self, lower: bool) -> Matrices:
         """Returns whether an element is in the lower triangle, or in the upper one, with the diagonal."""
@@ -249,6 +258,11 @@ class Matrices:
         return self.of(self.c.full(value, element, (*self.batch, n_rows, n_columns)))
 
     @property
+    def zeros(self) -> Matrices:
+        """Zeros of this shape."""
+        return self.of(self.c.like(0, self.value))
+
+    @property
     def ones(self) -> Matrices:
         """Ones of this shape."""
         return self.of(self.c.like(1, self.value))
@@ -257,8 +271,8 @@ class Matrices:
         return self.of(self.c.cast(self.value, element))
 
     def identity(self, n_rows: int, n_columns: int) -> Matrices:
-        shape = self.filled(0, n_rows, n_columns)
-        return shape.on_diagonal.where(shape + 1, 0)
+        ones = self.filled(0, n_rows, n_columns).on_diagonal.cast(self.c.element(self.value))
+        return self.of(self.c.broadcast(ones.value, (*self.batch, n_rows, n_columns)))
 
     def repeated(
         self,

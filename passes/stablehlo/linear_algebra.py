@@ -17,10 +17,11 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.bidiagonal import singular_values, singular_vectors
 from ...algorithms.factorizations import first_failure, lu, product_of_reflections, qr
-from ...algorithms.jacobi import eigenvalues, singular_values
 from ...algorithms.matrices import Matrices, matrices_of
 from ...algorithms.triangles import factored, solved
+from ...algorithms.tridiagonal import eigenvalues, eigenvectors
 from ...dialects import stablehlo
 from .conversion import Conversion, Rule
 
@@ -73,7 +74,7 @@ class _Call:
 
 def _potrf(call: _Call) -> Sequence[SSAValue]:
     a, lower = call.square(), call.letter("uplo", "LU") == "L"
-    found = a.of(factored(call.c, a.value, lower))
+    found = factored(a, lower)
     kept = a.in_triangle(lower).where(found, a)
     return kept.value, call.single(first_failure(found.diagonal))
 
@@ -82,15 +83,14 @@ def _trsm(call: _Call) -> Sequence[SSAValue]:
     if len(call.op.operands) != 2:
         raise VerifyException(f"{call.op.name}: @{call.op.target} has {len(call.op.operands)} operands")
     made = solved(
-        call.c,
-        call.square().value,
-        call.c.operand(call.op, 1),
+        call.square(),
+        Matrices(call.c, call.c.operand(call.op, 1)),
         left=call.letter("side", "LR") == "L",
         lower=call.letter("uplo", "LU") == "L",
         unit=call.letter("diag", "NU") == "U",
         transposed=call.letter("trans_x", "NTC") != "N",
     )
-    return (made,)
+    return (made.value,)
 
 
 def _getrf(call: _Call) -> Sequence[SSAValue]:
@@ -115,17 +115,22 @@ def _orgqr(call: _Call) -> Sequence[SSAValue]:
 
 def _syevd(call: _Call) -> Sequence[SSAValue]:
     lower = call.letter("uplo", "LU") == "L"
-    call.letter("mode", "NV")
-    vectors, values = eigenvalues(call.square(), lower)
+    a = call.square()
+    if call.letter("mode", "NV") == "N":
+        # The matrix is what nobody reads.
+        return a.value, call.flat(eigenvalues(a, lower)), call.info()
+    vectors, values = eigenvectors(a, lower)
     return vectors.value, call.flat(values), call.info()
 
 
 def _gesdd(call: _Call) -> Sequence[SSAValue]:
     a = call.matrix()
     mode = call.letter("mode", "ASN")
-    u, values, v = singular_values(a, mode == "A")
-    vectors = [u.value, v.value]
-    if mode == "N":
+    if mode != "N":
+        u, values, v = singular_vectors(a, mode == "A")
+        vectors = [u.value, v.value]
+    else:
+        values = singular_values(a)
         # They are of any shape, and nobody reads them.
         shapes = [call.c.static_result(call.op, number) for number in (2, 3) if number < len(call.op.results)]
         vectors = [call.c.full(0, call.c.element(a.value), shape) for shape in shapes]
@@ -156,11 +161,12 @@ def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValu
     unit = op.number("unit_diagonal", 0) != 0
     assert op.transpose_a is not None, "verified"
     transposed = op.transpose_a.data.value in ("TRANSPOSE", "ADJOINT")
-    return solved(c, a, b, left=left, lower=lower, unit=unit, transposed=transposed)
+    sides = (Matrices(c, side) for side in (a, b))
+    return solved(*sides, left=left, lower=lower, unit=unit, transposed=transposed).value
 
 
 def _cholesky(c: Conversion, op: stablehlo.CholeskyOp) -> SSAValue:
-    return factored(c, c.operand(op, 0), op.number("lower", 0) != 0)
+    return factored(Matrices(c, c.operand(op, 0)), op.number("lower", 0) != 0).value
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ....algorithms.bidiagonal import singular_values, singular_vectors
 from ....algorithms.factorizations import product_of_reflections
 from ....algorithms.factorizations import qr as reflections
-from ....algorithms.jacobi import eigenvalues, singular_values
 from ....algorithms.matrices import Matrices
 from ....algorithms.triangles import factored
+from ....algorithms.tridiagonal import eigenvalues, eigenvectors
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
 from ...tracing.trace import TracedArray
@@ -50,7 +51,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
         ValueError: the matrices are not square, or their shape is not known when tracing.
     """
     source = square("cholesky", x)
-    (found,) = write("cholesky", lambda a: [a.of(factored(a.c, a.value, not upper))], source)
+    (found,) = write("cholesky", lambda a: [factored(a, not upper)], source)
     return found
 
 
@@ -86,37 +87,39 @@ def qr(x: Array, /, *, mode: str = "reduced") -> Any:
     return found[0] if mode == "r" else QRResult(*found)
 
 
-def _eigen(who: str, x: Array, uplo: str) -> list[TracedArray]:
+def _symmetric(who: str, x: Array, uplo: str) -> TracedArray:
     if uplo not in ("L", "U"):
         raise ValueError(f"{who}: UPLO is {uplo!r}, expected 'L' or 'U'")
-    source = square(who, x)
-    vectors, values = write(who, lambda a: eigenvalues(a, uplo == "L"), source)
-    return [vectors_of(values), vectors]
+    return square(who, x)
 
 
 @array_function(static=("UPLO",))
 def eigh(x: Array, /, UPLO: str = "L") -> Any:
     """
-    The eigenvalues of symmetric matrices in ascending order, and their vectors as columns, by Jacobi's
-    rotations. One triangle is read. NaN for a matrix that has NaN or an infinity in it.
+    The eigenvalues of symmetric matrices in ascending order, and their vectors as columns, by
+    reflections and QL iterations. One triangle is read. NaN for a matrix that has NaN or an infinity in it.
 
     Raises:
         TypeError: the dtype is neither float32 nor float64, nor of integers.
         ValueError: UPLO is neither L nor U, the matrices are not square, or their shape is not known when
             tracing.
     """
-    return EighResult(*_eigen("eigh", x, UPLO))
+    source = _symmetric("eigh", x, UPLO)
+    vectors, values = write("eigh", lambda a: eigenvectors(a, UPLO == "L"), source)
+    return EighResult(vectors_of(values), vectors)
 
 
 @array_function(static=("UPLO",))
 def eigvalsh(x: Array, /, UPLO: str = "L") -> Array:
     """The eigenvalues that `eigh` gives. Raises what it does."""
-    return _eigen("eigvalsh", x, UPLO)[0]
+    source = _symmetric("eigvalsh", x, UPLO)
+    (values,) = write("eigvalsh", lambda a: [eigenvalues(a, UPLO == "L")], source)
+    return vectors_of(values)
 
 
 def singular_parts(who: str, source: TracedArray, full: bool) -> list[TracedArray]:
     """Returns left vectors, singular values and right vectors as rows, of matrices of floats."""
-    u, values, v = write(who, lambda a: singular_values(a, full), source)
+    u, values, v = write(who, lambda a: singular_vectors(a, full), source)
     return [u, vectors_of(values), v]
 
 
@@ -124,20 +127,28 @@ def singular_parts(who: str, source: TracedArray, full: bool) -> list[TracedArra
 def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """
     The singular values of matrices (..., M, N) in descending order, with their left vectors as columns and
-    their right vectors as rows, by Jacobi's rotations: (..., M, M), (..., K) and (..., N, N), where K is the
-    lesser of M and N, or (..., M, K), (..., K) and (..., K, N) unless `full_matrices`. The values alone
-    unless `compute_uv`. NaN for a matrix that has NaN or an infinity in it.
+    their right vectors as rows, by reflections and QR iterations: (..., M, M), (..., K) and (..., N, N),
+    where K is the lesser of M and N, or (..., M, K), (..., K) and (..., K, N) unless `full_matrices`. The
+    values alone unless `compute_uv`. NaN for a matrix that has NaN or an infinity in it.
 
     Raises:
         TypeError: the dtype is neither float32 nor float64, nor of integers.
         ValueError: the rank is below 2, or the shape is not known when tracing.
     """
     source = rectangular("svd", x)
-    found = singular_parts("svd", source, bool(full_matrices) and bool(compute_uv))
-    return SVDResult(*found) if compute_uv else found[1]
+    return (
+        SVDResult(*singular_parts("svd", source, bool(full_matrices)))
+        if compute_uv
+        else values_alone("svd", source)
+    )
 
 
 @array_function
 def svdvals(x: Array, /) -> Array:
     """The singular values that `svd` gives. Raises what it does."""
-    return singular_parts("svdvals", rectangular("svdvals", x), full=False)[1]
+    return values_alone("svdvals", rectangular("svdvals", x))
+
+
+def values_alone(who: str, source: TracedArray) -> TracedArray:
+    (values,) = write(who, lambda a: [singular_values(a)], source)
+    return vectors_of(values)

@@ -11,7 +11,7 @@ from ...calls.dispatch import array_function
 from ...tracing import graph_ops as ops
 from ...tracing.trace import TracedArray
 from ..arguments.operands import INT64, common, part_of, scalar_like
-from .decompositions import singular_parts
+from .decompositions import singular_parts, values_alone
 from .matrices import check_matrices, in_floats, multiplied, rectangular, transposed, vectors_of
 
 __all__ = ["lstsq", "matrix_rank", "pinv"]
@@ -66,7 +66,7 @@ def matrix_rank(x: Array, /, *, tol: Array | None = None, rtol: Array | None = N
     check_matrices("matrix_rank", source)
     if 0 in source.shape[-2:]:
         return ops.full(0, INT64, source.shape[:-2])
-    values = singular_parts("matrix_rank", source, full=False)[1]
+    values = values_alone("matrix_rank", source)
     if tol is None:
         bound = _bound(values, rtol, max(source.shape[-2:]))
     else:

@@ -17,7 +17,7 @@ from ..predicates import isnan
 from ..products.linear_algebra import rank_of_matrices
 from ..searching import where
 from ..statistics import any
-from .decompositions import singular_parts, svdvals
+from .decompositions import svdvals, values_alone
 from .matrices import rectangular
 from .systems import inv
 
@@ -69,7 +69,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 def _of_singular_values(x: TracedArray, ord: float | str, keep: bool) -> TracedArray:
     if 0 in x.shape[-2:] and ord != "nuc":
         raise ValueError(f"matrix_norm: no singular values to choose from (shape {x.shape})")
-    values = singular_parts("matrix_norm", rectangular("matrix_norm", x), full=False)[1]
+    values = values_alone("matrix_norm", rectangular("matrix_norm", x))
     kind = "add" if ord == "nuc" else "max" if ord == 2 else "min"
     found = ops.reduce(kind, values, (len(values.shape) - 1,))
     return ops.reshape(found, (*found.shape, 1, 1)) if keep else found

@@ -33,12 +33,10 @@ class SlogdetResult(NamedTuple):
 
 def _solution(joined: Matrices) -> list[Matrices]:
     """Eliminates with the right sides as further columns, so that these are exchanged and reduced with it."""
-    c, n = joined.c, joined.n_rows
+    n = joined.n_rows
     reduced, _, _ = lu(joined)
     upper, right = reduced.part(-1, 0, n), reduced.part(-1, n, joined.n_columns - n)
-    return [
-        joined.of(solved(c, upper.value, right.value, left=True, lower=False, unit=False, transposed=False))
-    ]
+    return [solved(upper, right, left=True, lower=False, unit=False, transposed=False)]
 
 
 def _solved(who: str, a: TracedArray, b: TracedArray) -> TracedArray:
