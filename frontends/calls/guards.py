@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import builtins
 import operator
+import warnings
 from array import array as PlainArray
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache, partial
@@ -193,6 +194,8 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
         is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
         code = value.__code__ if isinstance(value, FunctionType) else None
         guard = Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic, code=code)
+        if not is_array and not watch.is_by_identity and _is_too_large(value, [_MOST_ITEMS], _MOST_DEPTH):
+            _warn_of_size(watch.text)
         has_values = watch.has_values and isinstance(value, np.ndarray)
         guards.append(guard.with_values() if has_values else guard)
     known = set(numbers)
@@ -213,6 +216,16 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     """Returns the arrays of numpy in a container or an object whose elements may be read one by one."""
     if not depth:
         return
+    for item in islice(_items_in(value), _MOST_ITEMS):
+        if isinstance(item, np.ndarray):
+            if item.nbytes <= _MOST_NBYTES:
+                yield item
+        else:
+            yield from _arrays_in(item, depth - 1)
+
+
+def _items_in(value: Any) -> Iterator[Any]:
+    """Returns the items of a container, or the attributes of an object."""
     items: Any = cast("tuple[Any, ...]", ())
     if isinstance(value, _MAPPINGS):
         items = cast("Mapping[Any, Any]", value).values()
@@ -223,12 +236,38 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
         items = (found.args, found.keywords)
     elif _has_contents(value):
         items = _attributes_of(value).values()
-    for item in cast("Iterator[Any]", islice(items, _MOST_ITEMS)):
-        if isinstance(item, np.ndarray):
-            if item.nbytes <= _MOST_NBYTES:
-                yield item
-        else:
-            yield from _arrays_in(item, depth - 1)
+    return iter(cast("Iterable[Any]", items))
+
+
+def _is_too_large(value: Any, left: list[int], depth: int) -> bool:
+    """
+    Returns whether a value has items that may be changed without being seen: too many of them, where `left`
+    are looked at, as fingerprints do.
+    """
+    left[0] -= 1
+    items = list(_items_in(value)) if depth else []
+    if not items:
+        return False
+    looked_at = items[: _MOST_ITEMS if left[0] > 0 else 0]
+    rest = items[len(looked_at) :]
+    if rest and (
+        not isinstance(value, tuple | frozenset) or any(any(True for _ in _items_in(each)) for each in rest)
+    ):
+        return True
+    return any(_is_too_large(item, left, depth - 1) for item in looked_at)
+
+
+class UnseenChangesWarning(UserWarning):
+    """What a jitted function reads has too many items to look at all of them at each call."""
+
+
+def _warn_of_size(text: str) -> None:
+    warnings.warn(
+        f"tenon: '{text}' holds more than {_MOST_ITEMS} items: changes of the others are not seen by the "
+        "jitted function that reads it (hint: give it as an argument, or read from an array)",
+        UnseenChangesWarning,
+        stacklevel=2,
+    )
 
 
 def fingerprint(value: Any, is_array: bool = False) -> Any:
@@ -291,11 +330,16 @@ def _first(items: Any) -> list[Any]:
     return list(cast("Iterator[Any]", islice(items, _MOST_ITEMS)))
 
 
+def _rest_of(value: Any) -> Any:
+    """Returns what stands for the items that are not looked at: the container, where there are such."""
+    return _Same(value) if len(value) > _MOST_ITEMS else None
+
+
 def _of_sequence(value: Any, left: list[int], depth: int) -> Any:
     if not depth or left[0] <= 0:
         return _Same(value)
     items = [_fingerprint(item, left, depth - 1) for item in _first(value)]
-    return value.__class__, len(value), items
+    return value.__class__, len(value), items, _rest_of(value)
 
 
 def _of_dict(value: Any, left: list[int], depth: int) -> Any:
@@ -309,13 +353,15 @@ def _of_dict(value: Any, left: list[int], depth: int) -> Any:
             (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
             for key, item in list(items)
         ],
+        _rest_of(value),
     )
 
 
 def _of_set(value: Any, left: list[int], depth: int) -> Any:
     if not depth or left[0] <= 0:
         return _Same(value)
-    return value.__class__, [_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
+    items = [_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
+    return value.__class__, items, _rest_of(value)
 
 
 def _of_partial(value: Any, left: list[int], depth: int) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.frontends.calls.guards import UnseenChangesWarning
 
 X = np.arange(3.0)
 
@@ -484,3 +485,52 @@ def test_items_of_many_containers_are_counted_together():
     layers = [{"w": 1.0, "b": 0.0} for _ in range(400)]
     assert _give(lambda x: x * layers[-1]["w"], lambda: layers[-1].update(w=3.0)) == (1, 3)
     assert _give(lambda x: x * sum(e["w"] for e in layers), lambda: layers[398].update(w=2.0)) == (402, 403)
+
+
+def test_what_has_too_many_items_is_told_and_seen_where_it_is_another_one():
+    rates = [1.0] * 2049
+
+    def scaled(x):
+        return x * sum(rates)
+
+    def replaced():
+        nonlocal rates
+        rates = [*rates[:2048], 3.0]
+
+    with pytest.warns(UnseenChangesWarning, match=r"'rates' holds more than 2048 items"):
+        assert _give(scaled, replaced) == (2049, 2051)
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        {f"k{number}": 1.0 for number in range(2049)},
+        {f"k{number}" for number in range(2049)},
+        [[1.0] * 1024, [1.0] * 1020, [1.0]],
+        tuple([1.0] for _ in range(2049)),
+        (*([1.0] * 2048), [1.0]),
+    ],
+    ids=["dict", "set", "nested", "lists in a tuple", "a list behind numbers"],
+)
+def test_containers_with_too_many_items_are_told(many):
+    jitted = tenon.jit(lambda x: x * len(list(many)))
+    with pytest.warns(UnseenChangesWarning):
+        jitted(X)
+
+
+@pytest.mark.parametrize(
+    "few", [[1.0] * 2048, (1.0,) * 5000, [[1.0] * 1024, [1.0] * 1019, [1.0]]], ids=["list", "tuple", "nested"]
+)
+def test_what_is_looked_at_as_a_whole_or_cannot_change_is_not_told(few, recwarn):
+    assert tenon.jit(lambda x: x * len(list(few)))(X)[1] == len(few)
+    assert not recwarn.list
+
+
+def test_another_tuple_of_many_numbers_is_seen():
+    numbers = (1.0,) * 3000
+
+    def replaced():
+        nonlocal numbers
+        numbers = (*numbers[:-1], 4.0)
+
+    assert _give(lambda x: x * sum(numbers), replaced) == (3000, 3003)
