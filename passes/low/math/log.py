@@ -47,6 +47,12 @@ def split_exponent(x: Float[T]) -> tuple[Float[T], Float[T]]:
     return m, biased - is_subnormal.select(base + format.bias + shift, base + format.bias)
 
 
+def log_remainder(s: Float[T]) -> Float[T]:
+    """Returns 2 atanh(s) / s - 2, for s of numbers in [sqrt(1/2), sqrt(2))."""
+    z = s * s
+    return z * z.polynomial(_POLYNOMIALS[s.arithmetic.format])
+
+
 def log_of_parts(m: Float[T], k: Float[T], correction: Float[T] | None = None) -> Float[T]:
     """
     Returns log(m 2^k), for m in [sqrt(1/2), sqrt(2)) and an integer k, plus a correction of less than an ulp
@@ -56,9 +62,7 @@ def log_of_parts(m: Float[T], k: Float[T], correction: Float[T] | None = None) -
     table = EXP_TABLES[format]
     f = m - 1.0
     s = f / (m + 1.0)
-    z = s * s
-    remainder = z * z.polynomial(_POLYNOMIALS[format])
-    low = s.times_plus(f - remainder, k * -table.ln2_low)
+    low = s.times_plus(f - log_remainder(s), k * -table.ln2_low)
     if correction is not None:
         low = low - correction
     return k.times_plus(table.ln2_high, f - low)
