@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...algorithms.bidiagonal import singular_values, singular_vectors
+from ...algorithms.eigenvalues import eigenvalues, eigenvectors
 from ...algorithms.factorizations import first_failure, lu, product_of_reflections, qr
 from ...algorithms.matrices import Matrices, matrices_of
+from ...algorithms.singular_values import singular_values, singular_vectors
 from ...algorithms.triangles import factored, solved
-from ...algorithms.tridiagonal import eigenvalues, eigenvectors
 from ...dialects import stablehlo
 from .conversion import Conversion, Rule
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....algorithms.bidiagonal import singular_values, singular_vectors
+from ....algorithms.eigenvalues import eigenvalues, eigenvectors
 from ....algorithms.factorizations import product_of_reflections
 from ....algorithms.factorizations import qr as reflections
 from ....algorithms.matrices import Matrices
+from ....algorithms.singular_values import singular_values, singular_vectors
 from ....algorithms.triangles import factored
-from ....algorithms.tridiagonal import eigenvalues, eigenvectors
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
 from ...tracing.trace import TracedArray
