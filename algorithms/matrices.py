@@ -175,7 +175,7 @@ class Matrices:
 
     def joined(self, axis: int, *others: Matrices) -> Matrices:
         """Returns these and others one after the other, without those that have no elements."""
-        parts = [each for each in (self, *others) if each.shape[axis]]
+        parts = [each for each in (self, *others) if each.shape[axis]] or [self]
         return self.of(self.c.concat([each.value for each in parts], axis % len(self.shape)))
 
     def row(self, at: SSAValue) -> Matrices:
@@ -229,7 +229,7 @@ class Matrices:
         body = self.c.nested(
             lambda: [found.value for found in algorithm(self.of(inner.args[1]))], yield_of, inner
         )
-        op = self.c.put(graph.ScanOp(count, [], [stack], _stacked(body, count), body))
+        op = self.c.put(graph.ScanOp(count, [], [stack], stacked_types(body, count), body))
         return [
             self.of(self.c.reshape(value, (*batch, *self.c.static_shape(value)[1:]))) for value in op.results
         ]
@@ -320,7 +320,7 @@ class Matrices:
         return [self.of(value) for value in op.results]
 
 
-def _stacked(body: Region, count: int) -> list[Attribute]:
+def stacked_types(body: Region, count: int) -> list[Attribute]:
     """Returns the types of what a loop collects: `count` of each value that its body ends with."""
     last = body.block.last_op
     assert last is not None

@@ -22,6 +22,7 @@ from ...algorithms.factorizations import first_failure, lu, product_of_reflectio
 from ...algorithms.matrices import Matrices, matrices_of
 from ...algorithms.singular_values import singular_values, singular_vectors
 from ...algorithms.triangles import factored, solved
+from ...algorithms.tridiagonal import tridiagonal_solved
 from ...dialects import stablehlo
 from .conversion import Conversion, Rule
 
@@ -137,10 +138,32 @@ def _gesdd(call: _Call) -> Sequence[SSAValue]:
     return a.value, call.flat(values), *vectors, call.info()
 
 
+def _gtsv(call: _Call) -> Sequence[SSAValue]:
+    """The first element of the lower diagonal, and the last of the upper one, are there and mean nothing."""
+    c, op = call.c, call.op
+    if len(op.operands) != 4:
+        raise VerifyException(f"{op.name}: @{op.target} has {len(op.operands)} operands")
+    b = matrices_of(c, c.operand(op, 3))
+    diagonals: list[Matrices] = []
+    for value in c.operands(op)[:3]:
+        if c.static_shape(value) != b.shape[:-1] or c.element(value) != c.element(b.value):
+            raise VerifyException(f"{op.name}: @{op.target} of {c.type(value)} and {c.type(b.value)}")
+        diagonals.append(b.of(c.reshape(value, (*b.shape[:-1], 1))))
+    lower, diagonal, upper = diagonals
+    found, n = tridiagonal_solved(lower, diagonal, upper, b), b.n_rows
+    # What has no place in the triangle is left as it was.
+    above = found.above.joined(-2, upper.part(-2, max(n - 1, 0), min(n, 1)))
+    if n > 2:
+        lower = lower.part(-2, 0, 1).joined(-2, found.second_above, lower.part(-2, n - 1, 1))
+    flat = [call.flat(each) for each in (lower, found.diagonal, above)]
+    return *flat, found.solution.value, call.single(found.failed)
+
+
 _FUNCTIONS: dict[str, Callable[[_Call], Sequence[SSAValue]]] = {
     "geqrf": _geqrf,
     "gesdd": _gesdd,
     "getrf": _getrf,
+    "gtsv": _gtsv,
     "orgqr": _orgqr,
     "potrf": _potrf,
     "syevd": _syevd,

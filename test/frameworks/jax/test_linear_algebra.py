@@ -40,6 +40,21 @@ FUNCTIONS = {
     "pinv": (LINALG.pinv, TALL),
     "lstsq": (lambda a, b: LINALG.lstsq(a, b)[0], TALL, TALL[:, 0]),
     "matrix_rank": (LINALG.matrix_rank, TALL),
+    "tridiagonal_solve": (jax.lax.linalg.tridiagonal_solve, *BATCH, normal(5, 5, 2)),
+    "tridiagonal_solve of a batch": (
+        jax.vmap(jax.lax.linalg.tridiagonal_solve),
+        BATCH[:, 0],
+        BATCH[:, 1],
+        BATCH[:, 2],
+        normal(3, 5, 1),
+    ),
+    "gradient of tridiagonal_solve": (
+        jax.grad(lambda *x: jnp.sum(jax.lax.linalg.tridiagonal_solve(*x) ** 2), argnums=(0, 1, 2, 3)),
+        BATCH[0],
+        BATCH[1] + 4,
+        BATCH[2],
+        normal(5, 5, 2),
+    ),
     "expm": (jax.scipy.linalg.expm, SQUARE / 4),
 }
 

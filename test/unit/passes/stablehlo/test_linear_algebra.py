@@ -187,7 +187,71 @@ def test_gesdd_gives_singular_values_in_descending_order(mode: str, shape: tuple
         near(v @ v.transpose(0, 2, 1), np.broadcast_to(np.eye(v_shape[0]), (3, v_shape[0], v_shape[0])))
 
 
+def three_diagonals(lower: np.ndarray, diagonal: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Returns the matrices that these are the diagonals of, in f64."""
+    n = diagonal.shape[-1]
+    a, at = np.zeros((*diagonal.shape, n)), np.arange(n)
+    a[..., at, at] = diagonal
+    a[..., at[1:], at[:-1]] = lower[..., 1:]
+    a[..., at[:-1], at[1:]] = upper[..., :-1]
+    return a
+
+
+def tridiagonal(element: str, *arrays: np.ndarray, backend: str = "llvm") -> Any:
+    *vectors, b = (f"tensor<{'x'.join([*map(str, each.shape), element])}>" for each in arrays)
+    info = "x".join([*map(str, arrays[1].shape[:-1]), "i32"])
+    name = f"lapack_{'s' if element == 'f32' else 'd'}gtsv_ffi"
+    return called(name, [*vectors, b, f"tensor<{info}>"], *arrays, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+@pytest.mark.parametrize(("n", "columns"), [(1, 2), (2, 1), (3, 3), (17, 2)])
+def test_gtsv_solves_systems_of_three_diagonals(
+    backend: str, element: str, batch: tuple[int, ...], n: int, columns: int
+):
+    # Small diagonals: rows are exchanged.
+    dtype = DTYPES[element]
+    lower, upper = random(1, *batch, n, dtype=dtype)[0], random(2, *batch, n, dtype=dtype)[0]
+    diagonal, b = random(3, *batch, n, dtype=dtype)[0] / 4, random(*batch, n, columns, dtype=dtype)
+    lower[..., 0] = upper[..., -1] = np.nan
+    _, _, _, x, info = tridiagonal(element, lower, diagonal, upper, b, backend=backend)
+    a = three_diagonals(lower, diagonal, upper)
+    assert x.dtype == dtype and not info.any()
+    residue = np.abs(a @ x - b).max() / (np.abs(a).max() * np.abs(x).max())
+    assert residue < 4 * np.finfo(dtype).eps
+
+
+def test_gtsv_gives_the_triangle_as_lapack_leaves_it():
+    # Of scipy.linalg.lapack.dgtsv: the first two rows are exchanged, the others are not.
+    lower, diagonal, upper = np.array([9.0, 2, 1, 1]), np.array([1.0, 4, 4, 4]), np.array([1.0, 3, 1, 9])
+    second, pivots, above, x, info = tridiagonal("f64", lower, diagonal, upper, np.ones((4, 1)))
+    # The last element of the lower diagonal is left as it was.
+    assert second.tolist() == [9, 3, 0, 1] and info == 0
+    a = three_diagonals(lower, diagonal, upper)
+    assert pivots[0] == 2 and above[0] == 4 and above[3] == 9
+    near(abs(np.prod(pivots)), np.abs(np.linalg.det(a)))
+    near(x, np.linalg.solve(a, np.ones((4, 1))))
+
+
+def test_gtsv_says_which_pivot_is_0():
+    lower = np.array([[0, 0, 0], [0, 1, 1.0], [0, 0, 0], [0, 0, 0]])
+    diagonal = np.array([[1, 0.0, 2], [1, 1, 1], [1, 2, 0], [0, 0, 0]])
+    upper = np.array([[1, 0, 0], [1, 1, 0.0], [0, 0, 0], [1, 1, 0]])
+    info = tridiagonal("f64", lower, diagonal, upper, np.ones((4, 3, 1)))[4]
+    assert info.tolist() == [2, 0, 3, 1]
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 2), (0, 4, 2), (3, 4, 0)])
+def test_gtsv_of_nothing(shape: tuple[int, int, int]):
+    vector = np.ones(shape[:-1])
+    found = tridiagonal("f64", vector / 4, vector, vector / 4, np.ones(shape))
+    assert found[3].shape == shape and not found[4].any()
+
+
 SQUARE = "tensor<3x3xf64>"
+VECTOR = "tensor<3xf64>"
 
 
 @pytest.mark.parametrize(
@@ -213,6 +277,14 @@ SQUARE = "tensor<3x3xf64>"
         ("lapack_dgetrf_ffi", [SQUARE], [], {}, "@lapack_dgetrf_ffi has no operand"),
         ("lapack_dtrsm_ffi", [SQUARE], [(3, 3)], {}, "@lapack_dtrsm_ffi has 1 operands"),
         ("lapack_dorgqr_ffi", [SQUARE], [(3, 3), (4,)], {}, "@lapack_dorgqr_ffi of tensor<4xf64>"),
+        ("lapack_dgtsv_ffi", [VECTOR], [(3,), (3,), (3,)], {}, "@lapack_dgtsv_ffi has 3 operands"),
+        (
+            "lapack_dgtsv_ffi",
+            [VECTOR],
+            [(3,), (2,), (3,), (3, 1)],
+            {},
+            "@lapack_dgtsv_ffi of tensor<2xf64> and tensor<3x1xf64>",
+        ),
         (
             "lapack_dgeev_ffi",
             [SQUARE],
