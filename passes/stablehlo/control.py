@@ -12,6 +12,7 @@ from ...algorithms.emitter import yield_of
 from ...dialects import graph, stablehlo
 from .conversion import Conversion, Rule
 from .reduction import DYNAMIC_REDUCE_WINDOW, dynamic_reduce_window
+from .sorting import APPROXIMATE_TOP_K, approximate_top_k
 
 
 def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
@@ -78,6 +79,8 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
         return ()
     if op.target == DYNAMIC_REDUCE_WINDOW:
         return dynamic_reduce_window(c, op)
+    if op.target == APPROXIMATE_TOP_K:
+        return approximate_top_k(c, op)
     if "indices_of_shape_operands" in op.attributes:
         raise c.unsupported(f"@{op.target} of a shape that is known at run time only")
     if op.target.startswith("lapack_"):

@@ -56,6 +56,7 @@ from .devices.shardings import drop_void_annotations, write_grid, write_sharding
 from .narrow_types import carried, wrapped
 from .reduction import DYNAMIC_REDUCE_WINDOW
 from .rules import RULES
+from .sorting import APPROXIMATE_TOP_K
 
 
 @dataclass(frozen=True)
@@ -160,13 +161,14 @@ def convert_functions(module: ModuleOp) -> None:
 
 def taken_computations(module: ModuleOp) -> dict[str, Region]:
     """
-    Takes the functions out of a module that reduce windows along named dims, and returns their bodies, as
-    those of ops of `stablehlo`, by their names. One with such windows itself stays.
+    Takes the functions out of a module that reduce windows along named dims, or compare elements for calls
+    that ask for the greatest, and returns their bodies, as those of ops of `stablehlo`, by their names. One
+    with such calls itself stays.
     """
     calls = [
         op
         for op in module.walk()
-        if isinstance(op, stablehlo.CustomCallOp) and op.target == DYNAMIC_REDUCE_WINDOW
+        if isinstance(op, stablehlo.CustomCallOp) and op.target in (DYNAMIC_REDUCE_WINDOW, APPROXIMATE_TOP_K)
     ]
     names = {name for call in calls for name in call.computations}
     found: dict[str, Region] = {}

@@ -1,5 +1,5 @@
 """
-`stablehlo.sort` and `chlo.top_k`.
+`stablehlo.sort`, `chlo.top_k`, and the call that jax writes for the approximately greatest elements.
 
 A comparator that compares keys, one after the other, is a sort by the last key, then by the one before, each
 stable. Any other comparator is asked in a network of exchanges, whose places break ties.
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
-from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...algorithms.emitter import width_of
 from ...dialects import graph, stablehlo
+from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import is_float
 from ...dialects.graph import Extremum
 from ...dialects.graph.types import check_axes
@@ -50,29 +52,34 @@ def _sort(c: Conversion, op: stablehlo.SortOp) -> Sequence[SSAValue]:
     check_axes(op.name, (axis,), c.type(values[0]), "operand")
     if any(c.shape(value) != c.shape(values[0]) for value in values):
         raise VerifyException(f"{op.name}: operands are of several shapes")
-    block = op.regions[0].block
-    last = block.last_op
-    if len(block.args) != 2 * len(values) or last is None or len(last.operands) != 1:
-        raise VerifyException(f"{op.name}: the comparator does not take two elements of each operand")
-    keys = _keys_of(block, last.operands[0])
+    keys = _keys_of(c, op.regions[0], len(values))
     if keys is None:
-        return _by_exchanges(c, op, values, axis)
+        return _by_exchanges(c, op.regions[0], values, axis)
+    block = op.regions[0].block
+    if len(values) == 1 and len(keys) == 1 and keys[0].value is block.args[0] and not keys[0].is_total:
+        return (c.add(graph.SortOp(values[0], axis, keys[0].descending)),)
+    order = _order_of(c, op.regions[0], keys, values, axis)
+    return [taken(c, value, order, axis) for value in values]
+
+
+def _order_of(
+    c: Conversion, region: Region, keys: Sequence[_Key], values: Sequence[SSAValue], axis: int
+) -> SSAValue:
+    """Returns the places of rows in the order that a comparator's keys say."""
     pairs = [value for value in values for _ in range(2)]
-    c.lifted(op.regions[0], pairs, 1)
+    c.lifted(region, pairs, 1)
     found: list[tuple[SSAValue, bool]] = []
     for key in keys:
         array = c.broadcast(c.value(key.value), c.shape(values[0]))
         is_bits = key.is_total and is_float(c.element(array))
         found.append((total_order(c, array) if is_bits else array, key.descending))
-    if len(values) == 1 and len(found) == 1 and keys[0].value is block.args[0] and not keys[0].is_total:
-        return (c.add(graph.SortOp(values[0], axis, found[0][1])),)
     order: SSAValue | None = None
     for array, descending in reversed(found):
         seen = array if order is None else taken(c, array, order, axis)
         step = c.add(graph.ArgsortOp(seen, axis, descending))
         order = step if order is None else taken(c, order, step, axis)
     assert order is not None, "no key"
-    return [taken(c, value, order, axis) for value in values]
+    return order
 
 
 def taken(c: Conversion, x: SSAValue, order: SSAValue, axis: int) -> SSAValue:
@@ -82,8 +89,16 @@ def taken(c: Conversion, x: SSAValue, order: SSAValue, axis: int) -> SSAValue:
     return c.add(graph.GatherOp(x, where, range(len(shape))))
 
 
-def _keys_of(block: Block, value: SSAValue) -> list[_Key] | None:
-    """Returns what a comparator compares, the first key first; None where it does something else."""
+def _keys_of(c: Conversion, region: Region, n_values: int) -> list[_Key] | None:
+    """
+    Returns what a comparator of rows of so many values compares, the first key first; None where it does
+    something else.
+    """
+    block = region.block
+    last = block.last_op
+    if len(block.args) != 2 * n_values or last is None or len(last.operands) != 1:
+        raise VerifyException(f"{c.who}: the comparator does not take two elements of each operand")
+    value = last.operands[0]
     first: dict[SSAValue, str] = {}
     second: dict[SSAValue, str] = {}
     for number, argument in enumerate(block.args):
@@ -148,7 +163,7 @@ def _arguments_of(value: SSAValue, names: dict[SSAValue, str]) -> set[str]:
 
 
 def _by_exchanges(
-    c: Conversion, op: stablehlo.SortOp, values: Sequence[SSAValue], axis: int
+    c: Conversion, comparator: Region, values: Sequence[SSAValue], axis: int
 ) -> Sequence[SSAValue]:
     """Returns rows sorted by Batcher's odd-even merge: all exchanges of a step are one comparison."""
     shape = c.shape(values[0])
@@ -161,7 +176,7 @@ def _by_exchanges(
         high = [c.constant([b for _, b in pairs], i64, (len(pairs),))]
         first = [c.add(graph.GatherOp(row, low, (0,))) for row in rows]
         second = [c.add(graph.GatherOp(row, high, (0,))) for row in rows]
-        goes = _precedes(c, op, second, first)
+        goes = _precedes(c, comparator, second, first)
         for number, (a, b) in enumerate(zip(first, second, strict=True)):
             row = c.add(graph.ScatterOp(graph.ScatterKind.SET, rows[number], low, c.select(goes, b, a), (0,)))
             rows[number] = c.add(
@@ -172,13 +187,13 @@ def _by_exchanges(
 
 
 def _precedes(
-    c: Conversion, op: stablehlo.SortOp, first: Sequence[SSAValue], second: Sequence[SSAValue]
+    c: Conversion, comparator: Region, first: Sequence[SSAValue], second: Sequence[SSAValue]
 ) -> SSAValue:
     """Returns whether rows come before others: by the comparator, else where they stood before."""
 
     def asked(a: Sequence[SSAValue], b: Sequence[SSAValue]) -> SSAValue:
         pairs = [value for both in zip(a[:-1], b[:-1], strict=True) for value in both]
-        return c.lifted(op.regions[0], pairs, 1)[0]
+        return c.lifted(comparator, pairs, 1)[0]
 
     before = asked(first, second)
     after = asked(second, first)
@@ -214,12 +229,71 @@ def _top_k(c: Conversion, op: chlo.TopKOp) -> Sequence[SSAValue]:
         raise VerifyException(f"{op.name}: {c.type(x)} has no axis")
     axis = rank - 1
     keys = total_order(c, x) if is_float(c.element(x)) else x
-    extent, is_narrow = c.shape(x)[axis], width_of(c.element(keys)) in (8, 16, 32)
-    if is_narrow and isinstance(extent, int) and 0 < k <= min(_MOST_PASSES, extent):
+    if _is_found_by_passes(c, keys, k, c.shape(x)[axis]):
         order = _greatest(c, keys, k, is_float(c.element(x)))
     else:
         order = c.part(c.add(graph.ArgsortOp(keys, axis, True)), axis, 0, k)
     return taken(c, x, order, axis), c.cast(order, i32)
+
+
+APPROXIMATE_TOP_K = "ApproxTopK"
+"""The function that jax calls for elements of which some may be missed, and others be there for them."""
+
+_OPTIONS = "mhlo.backend_config"
+
+
+def approximate_top_k(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]:
+    """
+    Returns what a call of `APPROXIMATE_TOP_K` gives, exactly: the first rows of the order that its comparator
+    says, as many as the result has. What `ApproxTopK` may miss nobody can rely on.
+    """
+    comparator, n = c.called(op), len(op.results)
+    if comparator is None or not n or len(op.operands) != 2 * n:
+        raise VerifyException(f"{op.name}: @{op.target} has {len(op.operands)} operands and {n} results")
+    values = c.operands(op)[:n]
+    axis = _option(op, "reduction_dim")
+    check_axes(op.name, (axis,), c.type(values[0]), "operand")
+    shape, declared = c.shape(values[0]), c.declared(op).get_shape()
+    if any(c.shape(value) != shape for value in values) or len(declared) != len(shape):
+        raise VerifyException(f"{op.name}: @{op.target} has operands and results of several shapes")
+    (k,) = c.static([declared[axis]], "how many elements are asked for")
+    keys = _keys_of(c, comparator, n)
+    if keys is None:
+        return [c.part(each, axis, 0, k) for each in _by_exchanges(c, comparator, values, axis)]
+    key = keys[0]
+    is_one = len(keys) == 1 and key.value in comparator.block.args and not key.is_total
+    x = values[comparator.block.args.index(key.value) // 2] if is_one else None
+    if x is not None and _is_found_by_passes(c, x, k, shape[axis]) and is_float(c.element(x)):
+        last = len(c.shape(x)) - 1
+        order = [*(dim for dim in range(last + 1) if dim != axis), axis]
+        places = _greatest(c, _ranks(c, c.permute(x, order), key.descending), k, True)
+        places = c.permute(places, [order.index(dim) for dim in range(last + 1)])
+    else:
+        places = c.part(_order_of(c, comparator, keys, values, axis), axis, 0, k)
+    return [taken(c, value, places, axis) for value in values]
+
+
+def _option(op: stablehlo.CustomCallOp, name: str) -> int:
+    """Returns a number that a call says."""
+    options = op.attributes.get(_OPTIONS)
+    value = options.data.get(name) if isinstance(options, DictionaryAttr) else None
+    if not isinstance(value, IntegerAttr):
+        raise VerifyException(f"{op.name}: @{op.target} has {name} {value}, expected an integer")
+    return cast("IntegerAttr[Any]", value).value.data
+
+
+def _ranks(c: Conversion, x: SSAValue, descending: bool) -> SSAValue:
+    """Returns integers, of which the greatest are those of the floats that come first; NaN is the least."""
+    keys = total_order(c, c.select(c.binary(graph.EqOp, x, 0), c.like(0, x), x))
+    keys = keys if descending else c.unary(graph.NotOp, keys)
+    least = -(1 << (width_of(c.element(keys)) - 1))
+    return c.select(c.binary(graph.EqOp, x, x), keys, c.like(least, keys))
+
+
+def _is_found_by_passes(c: Conversion, x: SSAValue, k: int, extent: Extent) -> bool:
+    """Returns whether elements are looked for one after the other, not sorted."""
+    is_narrow = width_of(c.element(x)) in (8, 16, 32)
+    return is_narrow and isinstance(extent, int) and 0 < k <= min(_MOST_PASSES, extent)
 
 
 def _greatest(c: Conversion, keys: SSAValue, k: int, is_of_floats: bool) -> SSAValue:

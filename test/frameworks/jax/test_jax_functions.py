@@ -56,6 +56,18 @@ FUNCTIONS = {
         np.array([3, 0, -1]),
     ),
     "order": (lambda x: (jnp.sort(x), jnp.argsort(-x), jnp.argmax(x, 1), jax.lax.top_k(x, 2)), normal(4, 7)),
+    "approximate order": (
+        lambda x: (
+            jax.lax.approx_max_k(x, 3),
+            jax.lax.approx_min_k(x, 2, reduction_dimension=0),
+            jax.vmap(lambda y: jax.lax.approx_max_k(y, 20), in_axes=1, out_axes=1)(x.T),
+        ),
+        normal(4, 25),
+    ),
+    "derivative of approximate order": (
+        jax.grad(lambda x: jnp.sum(jax.lax.approx_max_k(x, 3)[0] ** 2)),
+        normal(4, 20),
+    ),
     "loops": (
         lambda x: (
             jax.lax.fori_loop(0, 5, lambda i, s: s + i * x, x),
