@@ -12,7 +12,7 @@ from ...algorithms.emitter import Emitter
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent, quotient
 from .conversion import Conversion, Rule
-from .movement import padded
+from .movement import padded_by_extents
 
 
 def _dot_general(c: Conversion, op: stablehlo.DotGeneralOp) -> SSAValue:
@@ -35,7 +35,7 @@ def _convolution(c: Conversion, op: stablehlo.ConvolutionOp) -> SSAValue:
 
 
 def convolution(
-    c: Conversion, op: stablehlo.ConvolutionOp | stablehlo.DynamicConvOp, padding: Sequence[int]
+    c: Conversion, op: stablehlo.ConvolutionOp | stablehlo.DynamicConvOp, padding: Sequence[Extent]
 ) -> SSAValue:
     """Returns sums of products of windows, of what so much is put around."""
     assert op.dimension_numbers is not None, "verified"
@@ -52,11 +52,12 @@ def convolution(
     reversal = _window(op, "window_reversal", n, 0)
     if flipped := [rhs_dims.index(name) for name, back in zip(spatial, reversal, strict=True) if back]:
         kernel = c.add(graph.FlipOp(kernel, flipped))
-    low, high, interior = [0] * (n + 2), [0] * (n + 2), [0] * (n + 2)
+    low: list[Extent] = [0] * (n + 2)
+    high, interior = list(low), [0] * (n + 2)
     for k, name in enumerate(spatial):
         axis = lhs_dims.index(name)
         low[axis], high[axis], interior[axis] = padding[2 * k], padding[2 * k + 1], lhs_dilation[k] - 1
-    x = padded(c, x, c.scalar(0, c.element(x)), low, high, interior)
+    x = padded_by_extents(c, x, c.scalar(0, c.element(x)), low, high, interior)
     groups = op.number("feature_group_count", 1), op.number("batch_group_count", 1)
     if min(groups) < 1 or min(*strides, 1) < 1 or min(*rhs_dilation, *lhs_dilation, 1) < 1:
         raise VerifyException(f"{op.name}: strides, dilations and counts of groups are 1 or more")

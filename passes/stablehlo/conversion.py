@@ -18,7 +18,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...algorithms.emitter import Emitter, Unsupported
 from ...dialects import stablehlo
-from ...dialects.dims.expressions import DimSymbol, Extent, bounded, greatest, is_at_least, unbounded
+from ...dialects.dims.expressions import (
+    DimSymbol,
+    Extent,
+    bounded,
+    greatest,
+    is_at_least,
+    lower_bound,
+    unbounded,
+    upper_bound,
+)
 from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
@@ -98,6 +107,11 @@ class Conversion(Emitter):
     def at_least_zero(self, extent: Extent) -> Extent:
         """Returns an extent, and 0 where its dims may be such that it is negative."""
         return extent if is_at_least(bounded(extent, self._dims), 0) else greatest(extent, 0)
+
+    def range_of(self, extent: Extent) -> tuple[int, int]:
+        """Returns what an extent is never below and never above."""
+        known = bounded(extent, self._dims)
+        return lower_bound(known), upper_bound(known)
 
     def result_element(self, op: Operation, number: int = 0) -> Attribute:
         """Returns the element type of a result, as it is declared."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -18,11 +20,12 @@ from ...dialects.dims.expressions import (
     dim,
     parts_of,
     terms_of,
+    unbounded,
 )
 from .contraction import convolution
 from .conversion import Conversion, Rule
 from .indexing import gather
-from .movement import broadcast_in_dim, padded
+from .movement import broadcast_in_dim, padded_by_extents
 
 
 def extent_value(c: Conversion, extent: Extent) -> SSAValue:
@@ -73,8 +76,8 @@ def _dynamic_iota(c: Conversion, op: stablehlo.DynamicIotaOp) -> SSAValue:
 
 def _dynamic_pad(c: Conversion, op: Operation) -> SSAValue:
     x, value = c.operands(op)[:2]
-    low, high, interior = (_numbers(c, op, number) for number in (2, 3, 4))
-    return padded(c, x, value, low, high, interior)
+    low, high = (c.extents(op, number) for number in (2, 3))
+    return padded_by_extents(c, x, value, low, high, _numbers(c, op, 4))
 
 
 def _numbers(c: Conversion, op: Operation, number: int) -> tuple[int, ...]:
@@ -86,6 +89,9 @@ def _numbers(c: Conversion, op: Operation, number: int) -> tuple[int, ...]:
 
 def _real_dynamic_slice(c: Conversion, op: Operation) -> SSAValue:
     x = c.operand(op, 0)
+    moved = _sizes_of_moved(c, op)
+    if moved is not None:
+        return _moved(c, op, x, moved)
     starts, limits, steps = c.extents(op, 1), c.extents(op, 2), _numbers(c, op, 3)
     if not len(starts) == len(limits) == len(steps) == len(c.shape(x)) or any(step < 1 for step in steps):
         raise VerifyException(f"{op.name}: starts, limits and strides do not fit {c.type(x)}")
@@ -100,13 +106,47 @@ def _real_dynamic_slice(c: Conversion, op: Operation) -> SSAValue:
     return c.slice(x, starts, sizes, steps)
 
 
+def _sizes_of_moved(c: Conversion, op: Operation) -> tuple[Extent, ...] | None:
+    """
+    Returns the sizes of a slice that begins where only a call tells, and ends so many elements behind, None
+    where it is another one.
+    """
+    starts, end = op.operands[1], op.operands[2].owner
+    if c.numbers.extents(starts) is not None or not isinstance(end, stablehlo.AddOp):
+        return None
+    others = [value for value in end.operands if value is not starts]
+    sizes = c.numbers.extents(others[0]) if len(others) == 1 else None
+    return None if sizes is None else tuple(map(unbounded, sizes))
+
+
+def _moved(c: Conversion, op: Operation, x: SSAValue, sizes: Sequence[Extent]) -> SSAValue:
+    """Returns a slice of elements that are next to each other, from values on."""
+    known, starts = c.numbers.of(op.operands[1]), c.operand(op, 1)
+    rank = len(c.shape(x))
+    if any(step != 1 for step in _numbers(c, op, 3)):
+        raise c.unsupported("a stride from where only a call tells")
+    if c.shape(starts) != (rank,) or len(sizes) != rank:
+        raise VerifyException(f"{op.name}: starts, limits and strides do not fit {c.type(x)}")
+    for axis, size in enumerate(sizes):
+        start = None if known is None else known[axis]
+        if start is not None and not isinstance(start, bool):
+            x = c.part(x, axis, unbounded(start), size)
+            continue
+        begin = c.cast(c.reshape(c.part(starts, 0, axis, 1), ()), i64)
+        places = c.binary(graph.AddOp, c.iota(0, i64, (size,)), c.broadcast(begin, (size,)))
+        x = c.add(graph.GatherOp(x, (places,), (axis,)))
+        # The axes of what is gathered are the first ones.
+        x = c.permute(x, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
+    return x
+
+
 def _dynamic_gather(c: Conversion, op: stablehlo.DynamicGatherOp) -> SSAValue:
     assert op.dimension_numbers is not None, "verified"
     return gather(c, c.operand(op, 0), c.operand(op, 1), op.dimension_numbers, c.extents(op, 2))
 
 
 def _dynamic_conv(c: Conversion, op: stablehlo.DynamicConvOp) -> SSAValue:
-    return convolution(c, op, _numbers(c, op, 2))
+    return convolution(c, op, c.extents(op, 2))
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -25,6 +25,7 @@ from ...dialects.dims.expressions import (
 )
 from ...dialects.graph.types import shape_of
 from ...dialects.xdsl_fixes import dense_values
+from .combining import text_of
 
 Known = Extent | bool | None
 """A number, a truth, or what is not known."""
@@ -97,8 +98,27 @@ class KnownNumbers:
                     return None
                 is_one = found is not None and len(begin) == len(end) == len(step) == 1
                 return found[begin[0] : end[0] : step[0]] if found is not None and is_one else None
+            case stablehlo.SelectOp() if (floored := self._floored(op)) is not None:
+                return floored
             case _:
                 return self._elementwise(op)
+
+    def _floored(self, op: Operation) -> tuple[Known, ...] | None:
+        """
+        Returns the quotients or the remainders that jax makes of those of `stablehlo`, which round towards 0:
+        the greatest quotients that are not above the fractions, and the remainders of those.
+        """
+        whole = op.operands[2].owner
+        if not isinstance(whole, stablehlo.DivideOp | stablehlo.RemainderOp):
+            return None
+        names = dict(zip(whole.operands, "xy", strict=True))
+        if tuple(text_of(value, names) for value in op.operands) not in _FLOORED:
+            return None
+        operands = [self._found[operand] for operand in whole.operands]
+        if operands[0] is None or operands[1] is None:
+            return None
+        is_quotient = isinstance(whole, stablehlo.DivideOp)
+        return tuple(_floor(x, y, is_quotient) for x, y in zip(*operands, strict=True))
 
     def _elementwise(self, op: Operation) -> tuple[Known, ...] | None:
         count = _count(op.results[0]) if len(op.results) == 1 else None
@@ -185,6 +205,34 @@ def _number(op: Operation, row: list[Extent]) -> Known:
             return abs(x) % abs(y) * (-1 if x < 0 else 1)
         case _:
             return None
+
+
+_FLOORED = (
+    (
+        "and(NE(sign(x), sign(y)), NE(remainder(x, y), 0))",
+        "subtract(divide(x, y), 1)",
+        "divide(x, y)",
+    ),
+    (
+        "and(NE(LT(remainder(x, y), 0), LT(y, 0)), NE(remainder(x, y), 0))",
+        "add(remainder(x, y), y)",
+        "remainder(x, y)",
+    ),
+)
+"""What jax selects of: the condition, what is then, and what is else."""
+
+
+def _floor(x: Known, y: Known, is_quotient: bool) -> Known:
+    """Returns a quotient that is rounded down, or its remainder, of a number whose sign is known."""
+    if x is None or y is None or isinstance(x, bool) or isinstance(y, bool) or not is_at_least(y, 1):
+        return None
+    if is_at_least(x, 0):
+        return quotient(x, y) if is_quotient else remainder(x, y)
+    if not is_at_least(-1, x):
+        return None
+    # Of numbers that are not negative, as sizes are computed of them.
+    below = x * -1 - 1
+    return quotient(below, y) * -1 - 1 if is_quotient else y - 1 - remainder(below, y)
 
 
 def _is_truth(op: Operation) -> bool:

@@ -114,6 +114,37 @@ def padded(
     return c.slice(x, offsets, sizes)
 
 
+_WIDEST_PADDING = 1024
+"""How much more may be put around an axis than is read of it, where only a call tells how much is to be."""
+
+
+def padded_by_extents(
+    c: Conversion,
+    x: SSAValue,
+    value: SSAValue,
+    low: Sequence[Extent],
+    high: Sequence[Extent],
+    interior: Sequence[int],
+) -> SSAValue:
+    """Returns `x` padded by amounts that need not be numbers: by as much as they can be, and the rest cut."""
+    most_low, most_high = ([_most(c, each) for each in amounts] for amounts in (low, high))
+    wide = padded(c, x, value, most_low, most_high, interior)
+    offsets = [most - each for most, each in zip(most_low, low, strict=True)]
+    sizes = [
+        extent - before - (most - each)
+        for extent, before, most, each in zip(c.shape(wide), offsets, most_high, high, strict=True)
+    ]
+    return c.slice(wide, offsets, sizes)
+
+
+def _most(c: Conversion, amount: Extent) -> int:
+    """Returns the greatest number that an amount of padding can be."""
+    least, most = c.range_of(amount)
+    if most - least > _WIDEST_PADDING:
+        raise c.unsupported(f"padding by {amount}, which is known at run time only")
+    return most
+
+
 def _dynamic_slice(c: Conversion, op: stablehlo.DynamicSliceOp) -> SSAValue:
     x, *starts = c.operands(op)
     sizes = op.ints("slice_sizes") or ()

@@ -23,7 +23,7 @@ from ...dialects.graph.types import check_axes
 from .combining import COMBINE, constant_of, is_identity, kind_of, text_of
 from .contraction import n_windows
 from .conversion import Conversion, Rule
-from .movement import padded
+from .movement import padded_by_extents
 
 _ARG_MAX = (
     "select(or(GT(x, y), NE(x, x)), x, y)",
@@ -182,15 +182,17 @@ def _windowed(
     kind = kind_of(region.block, c.element(values[0])) if n == 1 else None
     if kind is not None and (scan := _cumulated(c, op, kind, values[0], windows)) is not None:
         return (scan,)
-    numbers = [[each for each in extents if isinstance(each, int)] for extents in windows]
-    if list(map(len, numbers)) != list(map(len, windows)):
-        raise c.unsupported("windows whose extents or padding are known at run time only")
-    sizes, strides, base, inner, padding = numbers
+    numbers = [[each for each in extents if isinstance(each, int)] for extents in windows[:-1]]
+    if list(map(len, numbers)) != list(map(len, windows[:-1])):
+        raise c.unsupported("windows whose extents are known at run time only")
+    sizes, strides, base, inner = numbers
     if min(*sizes, *strides, *base, *inner, 1) < 1:
         raise VerifyException(f"{op.name}: windows, strides and dilations are 1 or more")
-    low, high = padding[::2], padding[1::2]
+    low, high = windows.padding[::2], windows.padding[1::2]
     gaps = [each - 1 for each in base]
-    values = [padded(c, value, init, low, high, gaps) for value, init in zip(values, inits, strict=True)]
+    values = [
+        padded_by_extents(c, value, init, low, high, gaps) for value, init in zip(values, inits, strict=True)
+    ]
     reach = [(size - 1) * step + 1 for size, step in zip(sizes, inner, strict=True)]
     counts = [
         n_windows(c, extent, far, step)

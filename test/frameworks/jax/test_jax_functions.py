@@ -124,6 +124,28 @@ def test_a_training_step_of_jax_trains_here():
         np.testing.assert_allclose(gradient[name], expected_gradient[name], rtol=1e-3, atol=1e-5)
 
 
+OPEN_IMAGES = {
+    "strided convolution": lambda x: jax.lax.conv_general_dilated(
+        x, np.ones((4, 2, 3, 3), np.float32), (2, 3), "SAME"
+    ),
+    "strided pooling": lambda x: jax.lax.reduce_window(
+        x, -jnp.inf, jax.lax.max, (1, 1, 3, 2), (1, 1, 2, 3), "SAME"
+    ),
+    "roll": lambda x: jnp.roll(jnp.roll(x, 2, 2), -3, 3),
+    "roll by a value": lambda x: jnp.roll(x, jnp.sum(x > 0), 2),
+}
+
+
+@pytest.mark.parametrize("name", OPEN_IMAGES)
+def test_images_may_be_of_any_size(name: str):
+    function = OPEN_IMAGES[name]
+    shape = jax.ShapeDtypeStruct(jax.export.symbolic_shape("n, 2, h, w"), np.float32)
+    found = tenon.from_jax(function, shape)
+    for height, width in ((1, 1), (2, 3), (5, 4), (6, 7), (8, 9)):
+        x = normal(2, 2, height, width)
+        np.testing.assert_allclose(found(x), jax.jit(function)(x), rtol=1e-5, atol=1e-5)
+
+
 def test_symbolic_shapes_are_named_dims():
     shapes = jax.export.symbolic_shape("rows, 2*half")
     x = jax.ShapeDtypeStruct(shapes, jnp.float32)

@@ -410,8 +410,8 @@ def test_windows_that_do_not_fit_are_none(stride: int):
     ("given", "message"),
     [
         ({"called": "other"}, "@stablehlo.dynamic_reduce_window has 7 operands and 1 results"),
-        ({"ends": "%one, %zero"}, "windows whose extents or padding are known at run time only"),
-        ({"sizes": "%one, %n", "ends": "%zero, %less"}, "windows whose extents or padding are known at run"),
+        ({"ends": "%one, %zero"}, "windows whose extents are known at run time only"),
+        ({"sizes": "%one, %n", "ends": "%zero, %less"}, "windows whose extents are known at run"),
     ],
 )
 def test_windows_that_are_no_running_sums_have_numbers(given: dict[str, str], message: str):
