@@ -7,7 +7,7 @@ from dataclasses import replace
 from xdsl.passes import ModulePass
 
 from ...dialects import context, sched
-from ...dialects.modules.entry import find_entry
+from ...dialects.modules.entry import find_entry, preparation_name
 from ...dialects.modules.level import IRLevel
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
@@ -59,6 +59,8 @@ def explain_request(request: CompileRequest) -> Explanation:
     wanted.insert(made, RecordRecipesPass())
     recorder = Recorder()
     PassManager(wanted, (recorder,), verify_each=False).run(context(), module)
+    if request.part == "preparation":
+        entry_name = preparation_name(entry_name)
     entry = find_entry(module, entry_name)
     if not isinstance(entry, sched.ProgramOp):
         raise TenonError(f"explain: the passes leave @{entry_name} at graph, where there are no kernels yet")

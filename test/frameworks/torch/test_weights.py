@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import tenon
 import torch
 from tenon.frontends.torch import weights as weights_module
 from torch import Tensor, nn
@@ -263,3 +264,30 @@ def test_attention_of_few_tokens_is_that_of_torch(features: int, heads: int, tok
     compiled = torch.compile(model, backend="tenon", options={"keep": keep}, dynamic=False)
     with torch.no_grad():
         torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+
+
+def test_an_explanation_is_of_the_program_that_keeps():
+    model, x = net(), torch.randn(17, 64)
+    with torch.no_grad():
+        kept = tenon.explain(torch.compile(model, backend="tenon", options=KEEP), x)
+        plain = tenon.explain(torch.compile(model, backend="tenon"), x)
+        of_a_function = tenon.explain(torch.compile(lambda x: model(x), backend="tenon", options=KEEP), x)
+    (graph,), (other,) = kept.graphs, plain.graphs
+    assert len(graph.kept) == 1 and graph.programs[0].prepared and len(of_a_function.graphs[0].kept) == 1
+    assert len(graph.programs[0].kernels) < len(other.programs[0].kernels)
+    assert not other.kept and not other.programs[0].prepared
+    text = str(kept)
+    assert "prepared once: " in text and "of parameters and buffers, until they change:" in text
+    assert "until they change" not in str(plain)
+
+
+def test_an_explanation_is_of_dynamic_shapes_where_the_program_is():
+    compiled = torch.compile(lambda x: x * 2 + 1, backend="tenon", dynamic=True)
+    assert "5x7" not in str(tenon.explain(compiled, torch.ones(5, 7)))
+
+
+def test_a_program_of_another_compiler_is_explained_as_ours_would_be():
+    model, x = net(), torch.randn(17, 64)
+    with torch.no_grad():
+        explained = tenon.explain(torch.compile(model, backend="eager"), x)
+    assert len(explained.graphs) == 1 and not explained.graphs[0].kept

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
+from tenon.compiler.compile import compile_own
 from tenon.compiler.explanation.words import list_text, place_text, rule_words
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
@@ -22,6 +23,19 @@ UNMAPPED = (
 def explained(text: str, pipeline: str | None = UNMAPPED, backend: str = "llvm") -> Explanation:
     with tenon.compile(text, pipeline=pipeline, backend=backend, filename="dir/f.mlir") as executable:
         return executable.explain()
+
+
+def test_what_is_prepared_is_explained_by_itself():
+    text = """func.func @f(%w: tensor<64x32xf32> {tenon.frozen}, %x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+      %y = graph.exp %w : tensor<64x32xf32>
+      %z = graph.mul %x, %y : tensor<64x32xf32>
+      func.return %z : tensor<64x32xf32> }"""
+    rest, preparation = (
+        compile_own(parse_module(text), part=part).explain() for part in ("rest", "preparation")
+    )
+    assert rest.name == "f" and preparation.name == "f_preparation"
+    assert len(rest.prepared) == 1 and not preparation.prepared
+    assert rest.prepared[0][0] in str(preparation)
 
 
 TWO_KERNELS = """\
