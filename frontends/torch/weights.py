@@ -10,12 +10,17 @@ processes may write to, and those that torch counts no changes of, nothing is ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from math import gcd
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
 from ..calls.preparation import prepared
+from .library import torch_library
 from .tensors import values_of
 
 Values = np.ndarray[Any, Any]
@@ -24,11 +29,52 @@ SAMPLES = 16
 """How many elements of each tensor are compared."""
 
 
+class _Samples:
+    """
+    Some elements of each of several arrays, and what they were. At each call those of all arrays are read at
+    once, from an array of all the memory that they lie in.
+    """
+
+    def __init__(self, arrays: Sequence[Values]) -> None:
+        self._arrays = arrays
+        """They keep their memory, of which nothing else is read."""
+        parts = [each.reshape(-1)[:: max(each.size // SAMPLES, 1)] for each in arrays if each.size]
+        begins = [each.ctypes.data for each in parts]
+        # A number for each element, or several where arrays of smaller ones are among them.
+        unit = gcd(8, *begins, *(each.itemsize for each in parts))
+        begin = min(begins, default=0)
+        places = [
+            (
+                first
+                - begin
+                + each.strides[0] * np.arange(each.size)[:, None]
+                + np.arange(0, each.itemsize, unit)
+            )
+            for first, each in zip(begins, parts, strict=True)
+        ]
+        self._places = np.concatenate([np.empty(0, np.int64), *(each.reshape(-1) // unit for each in places)])
+        self._memory = _memory(begin, unit, int(self._places.max(initial=-1)) + 1)
+        self._known = self._now()
+
+    def _now(self) -> bytes:
+        return self._memory.take(self._places).tobytes()
+
+    def is_same(self) -> bool:
+        """Returns whether all elements are what they were."""
+        return self._now() == self._known
+
+
+def _memory(begin: int, unit: int, count: int) -> Values:
+    """Returns `count` numbers of so many bytes that lie at an address; not all of it need be there."""
+    found = {"data": (begin, True), "shape": (count,), "typestr": f"|u{unit}", "version": 3}
+    return np.asarray(SimpleNamespace(__array_interface__=found))
+
+
 class _Made(NamedTuple):
     """What was made of tensors, and by what a change of them since then is seen."""
 
     versions: list[int | None]
-    samples: list[tuple[Values, bytes]]
+    samples: _Samples
     arrays: tuple[Values, ...]
 
 
@@ -44,11 +90,11 @@ class _Held:
         self._made: _Made | None = None
 
     def shows(self, tensors: Sequence[Any]) -> bool:
-        """Returns whether these are the tensors, in the same memory."""
-        for tensor, known, place in zip(tensors, self._tensors, self._places, strict=True):
-            if known() is not tensor or tensor.data_ptr() != place:
-                return False
-        return True
+        """
+        Returns whether the tensors that it was made of are in the same memory. Those that their ids find are
+        the same ones: it is forgotten before another object can have such an id.
+        """
+        return list(map(_place_now(), tensors)) == self._places
 
     def made(self, executable: Any, tensors: Sequence[Any]) -> tuple[Values, ...]:
         """Returns what a program makes of the tensors."""
@@ -56,17 +102,25 @@ class _Held:
         if made is None or not _is_unchanged(made, tensors):
             # The versions before the elements are read: what changes meanwhile is seen at the next call.
             versions = [_version(each) for each in tensors]
-            parts = [each.reshape(-1)[:: max(each.size // SAMPLES, 1)] for each in self.values]
-            samples = [(each, each.tobytes()) for each in parts]
+            samples = _Samples(self.values)
             made = self._made = _Made(versions, samples, prepared(executable, self.values))
         return made.arrays
 
 
 def _is_unchanged(made: _Made, tensors: Sequence[Any]) -> bool:
-    for tensor, version in zip(tensors, made.versions, strict=True):
-        if version is None or tensor._version != version:
-            return False
-    return all(values.tobytes() == known for values, known in made.samples)
+    """Returns whether no change is seen. Called for each tensor at each call: all are asked at once."""
+    if None in made.versions or list(map(_version_now, tensors)) != made.versions:
+        return False
+    return made.samples.is_same()
+
+
+_version_now = attrgetter("_version")
+
+
+@cache
+def _place_now() -> Callable[[Any], int]:
+    """Returns what tells where a tensor's memory is."""
+    return torch_library().Tensor.data_ptr
 
 
 class Weights:

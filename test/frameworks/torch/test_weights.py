@@ -96,6 +96,14 @@ def replaced(model: nn.Sequential) -> None:
 
 KEEP = {"keep": True}
 
+DTYPES = {
+    "doubles": torch.float64,
+    "singles": torch.float32,
+    "halves": torch.float16,
+    "brains": torch.bfloat16,
+    "flags": torch.bool,
+}
+
 CHANGES = [
     no_grad_fill,
     view,
@@ -136,6 +144,30 @@ def test_views_that_were_made_before_write_too(made: list[int]):
         row += 5
         torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
     assert len(made) == 2
+
+
+def test_elements_of_any_size_are_compared(made: list[int]):
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, dtype in DTYPES.items():
+                self.register_buffer(name, torch.ones(64, 64, dtype=dtype))
+            self.register_buffer("nothing", torch.ones(0, 64))
+
+        def forward(self, x: Tensor) -> Tensor:
+            y = x + self.nothing.exp().sum()
+            for name in DTYPES:
+                y = y @ (getattr(self, name).float() - 0.9).T.exp() / 100
+            return y
+
+    model, x = Mixed(), torch.randn(17, 64)
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
+    for number, name in enumerate([*DTYPES, "nothing"], 1):
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-3, atol=1e-3)
+        assert len(made) == number
+        # Not counted by torch.
+        getattr(model, name).data.view(torch.uint8).numpy()[:] = 0
 
 
 def test_nothing_is_made_twice_of_what_stays(made: list[int]):
