@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
+from ..dialects.modules.collection_pause import collection_paused
 from ..dialects.modules.level import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
-from ..passes.rewriting.collection_pause import collection_paused
 from ..runtime.executables.executable import Executable
 from ..semantics.host_calls import HostFunctions
 from ..semantics.world import World

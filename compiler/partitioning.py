@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects import context
+from ..dialects.modules.collection_pause import collection_paused
 from ..dialects.modules.entry import find_entry
 from ..dialects.sharding import Sharding, result_shardings
 from ..passes.graph.decompose_composites import DecomposeCompositesPass
@@ -15,7 +16,6 @@ from ..passes.graph.inline_calls import InlineCallsPass
 from ..passes.graph.inline_virtual_nodes import InlineVirtualNodesPass
 from ..passes.graph.simplify_nodes import SimplifyNodesPass
 from ..passes.pass_manager import PassManager
-from ..passes.rewriting.collection_pause import collection_paused
 from ..passes.sharding.partition_graph import PartitionGraphPass
 from ..passes.sharding.propagate_sharding import PropagateShardingPass
 from .lowering import located_failures

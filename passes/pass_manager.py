@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from ..dialects.modules.collection_pause import collection_paused
 from ..errors import TenonError
 from .instruments.interface import check_instrument
 from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
-from .rewriting.collection_pause import collection_paused
 from .rewriting.debug_counter import PASS_EXECUTION, debug_counter
 from .rewriting.failing_location import failing_location, failure_text
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...dialects.modules.collection_pause import collection_paused
 from ...errors import CallError, TenonError
 from ..arrays.concrete import as_concrete
 from ..freeze import freeze
@@ -40,7 +41,9 @@ def from_torch(program: Any, /) -> TorchFunction:
             f"from_torch: {type(program).__name__}, expected an ExportedProgram "
             "(hint: torch.export.export(model, (example,)))"
         )
-    return TorchFunction(program)
+    # A graph of torch is a cycle, as IR is.
+    with collection_paused():
+        return TorchFunction(program)
 
 
 class TorchFunction:

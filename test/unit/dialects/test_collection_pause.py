@@ -1,7 +1,7 @@
 import gc
 
 import pytest
-from tenon.passes.rewriting.collection_pause import collection_paused
+from tenon.dialects.modules.collection_pause import collection_paused
 
 
 def test_the_collector_is_off_inside_and_on_again_after():
