@@ -64,9 +64,7 @@ def _column_eliminated(a: Matrices, row: SSAValue, column: SSAValue) -> tuple[Ma
     of one element.
     """
     rows, number = a.places(-2), a.number(row)
-    size = (rows >= number).where(a.column(column).magnitude, -1)
-    axis = len(a.shape) - 2
-    chosen = a.of(a.c.add(graph.ArgReduceOp(graph.Extremum.MAX, size.value, axis, keep=True))).cast(i64)
+    chosen = pivot_row(a.column(column), number)
     a = a.with_rows_exchanged(row, chosen)
     own, below = a.row(row), rows > number
     pivot = own.column(column)
@@ -74,6 +72,14 @@ def _column_eliminated(a: Matrices, row: SSAValue, column: SSAValue) -> tuple[Ma
     is_left = below & (a.places(-1) > a.number(column))
     a = is_left.where(a - factor * own, a)
     return a.with_columns(column, below.where(factor, a.column(column))), chosen, pivot
+
+
+def pivot_row(column: Matrices, number: Matrices) -> Matrices:
+    """Returns the place of the largest element of columns from a row on, as matrices of one element."""
+    size = (column.places(-2) >= number).where(column.magnitude, -1)
+    axis = len(column.shape) - 2
+    found = column.c.add(graph.ArgReduceOp(graph.Extremum.MAX, size.value, axis, keep=True))
+    return column.of(found).cast(i64)
 
 
 def _first_failed(failed: Matrices, pivot: Matrices, column: Matrices) -> Matrices:

@@ -252,8 +252,7 @@ class Conversion(Emitter):
     def _of_complex(self, op: Operation, parted: Parted) -> Sequence[SSAValue]:
         complex_rule = COMPLEX_RULES.get(type_of(op))
         if complex_rule is None:
-            called = f"@{op.target} " if isinstance(op, stablehlo.CustomCallOp) else ""
-            raise self.unsupported(f"{called}of complex numbers")
+            raise self.unsupported("of complex numbers")
         self._check_liftable(op)
         return self._checked(op, complex_rule(self, op, parted))
 

@@ -31,7 +31,7 @@ _NAME = re.compile(r"lapack_[sd]([a-z]+)_ffi", re.ASCII)
 _OPTIONS = "mhlo.backend_config"
 
 
-class _Call:
+class Call:
     """A call of a function, its operands and its options, which are letters of LAPACK's."""
 
     def __init__(self, c: Conversion, op: stablehlo.CustomCallOp) -> None:
@@ -73,14 +73,14 @@ class _Call:
         return self.c.full(0, i32, self.matrix().batch)
 
 
-def _potrf(call: _Call) -> Sequence[SSAValue]:
+def _potrf(call: Call) -> Sequence[SSAValue]:
     a, lower = call.square(), call.letter("uplo", "LU") == "L"
     found = factored(a, lower)
     kept = a.in_triangle(lower).where(found, a)
     return kept.value, call.single(first_failure(found.diagonal))
 
 
-def _trsm(call: _Call) -> Sequence[SSAValue]:
+def _trsm(call: Call) -> Sequence[SSAValue]:
     if len(call.op.operands) != 2:
         raise VerifyException(f"{call.op.name}: @{call.op.target} has {len(call.op.operands)} operands")
     made = solved(
@@ -94,17 +94,17 @@ def _trsm(call: _Call) -> Sequence[SSAValue]:
     return (made.value,)
 
 
-def _getrf(call: _Call) -> Sequence[SSAValue]:
+def _getrf(call: Call) -> Sequence[SSAValue]:
     factors, pivots, failed = lu(call.matrix())
     return factors.value, call.flat(pivots), call.single(failed)
 
 
-def _geqrf(call: _Call) -> Sequence[SSAValue]:
+def _geqrf(call: Call) -> Sequence[SSAValue]:
     reflected, factors = qr(call.matrix())
     return reflected.value, call.flat(factors)
 
 
-def _orgqr(call: _Call) -> Sequence[SSAValue]:
+def _orgqr(call: Call) -> Sequence[SSAValue]:
     a = call.matrix()
     factors = call.c.operand(call.op, 1) if len(call.op.operands) == 2 else a.value
     shape = call.c.static_shape(factors)
@@ -114,7 +114,7 @@ def _orgqr(call: _Call) -> Sequence[SSAValue]:
     return (product_of_reflections(a, column).value,)
 
 
-def _syevd(call: _Call) -> Sequence[SSAValue]:
+def _syevd(call: Call) -> Sequence[SSAValue]:
     lower = call.letter("uplo", "LU") == "L"
     a = call.square()
     if call.letter("mode", "NV") == "N":
@@ -124,7 +124,7 @@ def _syevd(call: _Call) -> Sequence[SSAValue]:
     return vectors.value, call.flat(values), call.info()
 
 
-def _gesdd(call: _Call) -> Sequence[SSAValue]:
+def _gesdd(call: Call) -> Sequence[SSAValue]:
     a = call.matrix()
     mode = call.letter("mode", "ASN")
     if mode != "N":
@@ -138,7 +138,7 @@ def _gesdd(call: _Call) -> Sequence[SSAValue]:
     return a.value, call.flat(values), *vectors, call.info()
 
 
-def _gtsv(call: _Call) -> Sequence[SSAValue]:
+def _gtsv(call: Call) -> Sequence[SSAValue]:
     """The first element of the lower diagonal, and the last of the upper one, are there and mean nothing."""
     c, op = call.c, call.op
     if len(op.operands) != 4:
@@ -159,7 +159,7 @@ def _gtsv(call: _Call) -> Sequence[SSAValue]:
     return *flat, found.solution.value, call.single(found.failed)
 
 
-_FUNCTIONS: dict[str, Callable[[_Call], Sequence[SSAValue]]] = {
+_FUNCTIONS: dict[str, Callable[[Call], Sequence[SSAValue]]] = {
     "geqrf": _geqrf,
     "gesdd": _gesdd,
     "getrf": _getrf,
@@ -175,7 +175,7 @@ def lapack_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]
     """Returns the results of a call of LAPACK, None where it is of something else."""
     found = _NAME.fullmatch(op.target)
     function = None if found is None else _FUNCTIONS.get(found[1])
-    return None if function is None else function(_Call(c, op))
+    return None if function is None else function(Call(c, op))
 
 
 def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValue:

@@ -20,6 +20,7 @@ from . import (
 )
 from .arithmetic import bits, special_functions
 from .arithmetic.narrow_integers import rules_of
+from .complex_numbers import linear_algebra as complex_linear_algebra
 from .complex_numbers import rules as complex_rules
 from .conversion import COMPLEX_RULES, LIFTABLE, NARROW_RULES, Rule
 from .devices import collectives, manual, shardings
@@ -47,6 +48,7 @@ RULES: dict[type[Operation], Rule] = {
 }
 
 COMPLEX_RULES.update(complex_rules.RULES)
+COMPLEX_RULES.update(complex_linear_algebra.RULES)
 LIFTABLE.update((*elementwise.RULES, *special_functions.RULES))
 LIFTABLE.update((stablehlo.ConstantOp, chlo.ConstantOp, stablehlo.ReducePrecisionOp))
 LIFTABLE.update((stablehlo.ComplexOp, chlo.ConjOp))
