@@ -38,20 +38,15 @@ class _Samples:
     def __init__(self, arrays: Sequence[Values]) -> None:
         self._arrays = arrays
         """They keep their memory, of which nothing else is read."""
-        parts = [each.reshape(-1)[:: max(each.size // SAMPLES, 1)] for each in arrays if each.size]
-        begins = [each.ctypes.data for each in parts]
+        read = [each for each in arrays if each.size]
+        begins = [each.ctypes.data for each in read]
         # A number for each element, or several where arrays of smaller ones are among them.
-        unit = gcd(8, *begins, *(each.itemsize for each in parts))
-        begin = min(begins, default=0)
-        places = [
-            (
-                first
-                - begin
-                + each.strides[0] * np.arange(each.size)[:, None]
-                + np.arange(0, each.itemsize, unit)
-            )
-            for first, each in zip(begins, parts, strict=True)
-        ]
+        unit = gcd(
+            8, *begins, *(each.itemsize for each in read), *(step for each in read for step in each.strides)
+        )
+        offsets = [_offsets(each)[:, None] + np.arange(0, each.itemsize, unit) for each in read]
+        begin = min((first + int(each.min()) for first, each in zip(begins, offsets, strict=True)), default=0)
+        places = [first - begin + each for first, each in zip(begins, offsets, strict=True)]
         self._places = np.concatenate([np.empty(0, np.int64), *(each.reshape(-1) // unit for each in places)])
         self._memory = _memory(begin, unit, int(self._places.max(initial=-1)) + 1)
         self._known = self._now()
@@ -62,6 +57,14 @@ class _Samples:
     def is_same(self) -> bool:
         """Returns whether all elements are what they were."""
         return self._now() == self._known
+
+
+def _offsets(values: Values) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Returns how many bytes behind the first element those lie that are compared, in any order of memory."""
+    numbers = np.arange(0, values.size, max(values.size // SAMPLES, 1))
+    places = np.unravel_index(numbers, values.shape or (1,))
+    steps = zip(places, values.strides or (0,), strict=True)
+    return sum((place * step for place, step in steps), np.zeros(len(numbers), np.int64))
 
 
 def _memory(begin: int, unit: int, count: int) -> Values:

@@ -146,6 +146,36 @@ def test_views_that_were_made_before_write_too(made: list[int]):
     assert len(made) == 2
 
 
+def transposed(model: Any) -> None:
+    model.table.data.T.numpy()[:] = 2
+
+
+def single(model: Any) -> None:
+    model.scale.data.numpy()[...] = 4
+
+
+@pytest.mark.parametrize("change", [transposed, single], ids=lambda each: each.__name__)
+def test_elements_in_any_order_of_memory_are_compared(change: Any, made: list[int]):
+    class Views(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", torch.ones(48, 64).T)
+            self.register_buffer("scale", torch.ones(()))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x @ self.table.exp() * self.scale.exp()
+
+    model, x = Views(), torch.randn(17, 64)
+    compiled = torch.compile(model, backend="tenon", options=KEEP)
+    with torch.no_grad():
+        for number in (1, 2):
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
+            assert len(made) == number
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
+            assert len(made) == number
+            change(model)
+
+
 def test_elements_of_any_size_are_compared(made: list[int]):
     class Mixed(nn.Module):
         def __init__(self) -> None:
