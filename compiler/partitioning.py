@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ..dialects import context
 from ..dialects.modules.collection_pause import collection_paused
 from ..dialects.modules.entry import find_entry
-from ..dialects.sharding import Sharding, result_shardings
+from ..dialects.sharding import Mesh, Sharding, result_shardings
 from ..passes.graph.decompose_composites import DecomposeCompositesPass
 from ..passes.graph.inline_calls import InlineCallsPass
 from ..passes.graph.inline_virtual_nodes import InlineVirtualNodesPass
@@ -18,6 +20,7 @@ from ..passes.graph.simplify_nodes import SimplifyNodesPass
 from ..passes.pass_manager import PassManager
 from ..passes.sharding.partition_graph import PartitionGraphPass
 from ..passes.sharding.propagate_sharding import PropagateShardingPass
+from ..passes.sharding.varying import check_conditions, varying_conditions
 from .lowering import located_failures
 
 
@@ -28,6 +31,18 @@ class RankProgram:
     module: ModuleOp
     function: func.FuncOp
     result_shardings: tuple[Sharding | None, ...]
+
+
+def check_parts(function: func.FuncOp, mesh: Mesh, splits: Mapping[SSAValue, Sequence[int]]) -> None:
+    """
+    Looks at the branches and loops of a function that each rank runs on its parts, and marks the collectives
+    that not all begin. `splits` has the axes that split what each argument is a part of; others are whole.
+
+    Raises:
+        TenonError: some ranks would wait for ever for what others do not send.
+    """
+    with located_failures():
+        check_conditions(varying_conditions(function, mesh, splits), mesh)
 
 
 def partition(module: ModuleOp, rank: int, allow_gather: bool = False) -> RankProgram:

@@ -16,6 +16,12 @@ KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective
 BUNDLE = "bundle"
 """The attribute of sums that begin as one, in `graph` and in `sched`: a number that is theirs alone."""
 
+DIVERGENT = "divergent"
+"""
+The attribute of collectives, in `graph` and in `sched`, in a branch or a loop that some groups of
+ranks run and others do not.
+"""
+
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 
 
@@ -25,7 +31,8 @@ class Collective:
     What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
     one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
     `where` is the place of the op, for errors, `rank` the one whose program it is, and `program` a digest of
-    that of all ranks, where the module says so; two that differ in these only are the same to the ranks.
+    that of all ranks, where the module says so, and `is_divergent` says that not all ranks may begin it; two
+    that differ in these only are the same to the ranks.
     """
 
     kind: str
@@ -39,6 +46,7 @@ class Collective:
     where: str = ""
     rank: int | None = None
     program: str = ""
+    is_divergent: bool = False
 
     @property
     def parts(self) -> tuple[int, ...]:
@@ -64,7 +72,7 @@ class Collective:
     @property
     def asked(self) -> Collective:
         """What is asked, without where and of whom: what all members must have alike."""
-        return replace(self, where="", rank=None, program="")
+        return replace(self, where="", rank=None, program="", is_divergent=False)
 
     def __str__(self) -> str:
         reduction = "" if self.reduction is None else f" {self.reduction}"
@@ -94,7 +102,7 @@ class Collective:
 
     @property
     def text(self) -> str:
-        """How `sched` writes it, without `where`, `rank` and `program`."""
+        """How `sched` writes it, without `where`, `rank`, `program` and `is_divergent`."""
         words = [self.kind]
         if self.reduction is not None:
             words.append(self.reduction)

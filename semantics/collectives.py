@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import sched
-from ..dialects.collective import Collective
+from ..dialects.collective import DIVERGENT, Collective
 from ..dialects.graph import (
     AllGatherOp,
     AllToAllOp,
@@ -46,7 +46,13 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
         return replace(collective_of(begun), where=location_text(op.location) or "")
     if isinstance(op, sched.CollectiveOp):
         where = location_text(op.location) or ""
-        return replace(op.collective.data, where=where, rank=rank_around(op), program=program_around(op))
+        return replace(
+            op.collective.data,
+            where=where,
+            rank=rank_around(op),
+            program=program_around(op),
+            is_divergent=DIVERGENT in op.attributes,
+        )
     dim, concat_dim, pairs = None, None, ()
     match op:
         case AllGatherOp() | ReduceScatterOp():
@@ -69,6 +75,7 @@ def collective_of(op: CollectiveOp | sched.CollectiveOp | sched.AwaitOp) -> Coll
         location_text(op.location) or "",
         rank_around(op),
         program_around(op),
+        DIVERGENT in op.attributes,
     )
 
 

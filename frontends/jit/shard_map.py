@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects import graph
 from ...dialects.graph.collectives import RANK
 from ...errors import TenonError
 from ..arrays.aval import aval_of
@@ -24,6 +27,7 @@ from ..sharding.replicas import check_replicas
 from ..sharding.sharded_array import ShardedArray
 from ..sharding.sharding import PartitionSpec, Sharding, sharding
 from ..tracing.leaves import WEAK
+from ..tracing.source_lines import with_excerpt
 from ..tracing.trace import Trace, current_trace
 from .call_signature import CallSignature
 from .jit import Jitted
@@ -72,7 +76,7 @@ class ShardMapped:
         self._in_specs = _shardings(in_specs, mesh, "in_specs")
         self._out_specs = _shardings(out_specs, mesh, "out_specs")
         self.local: Jitted = (
-            LocalFunction(function, mesh, **options)
+            LocalFunction(function, self, **options)
             if mesh.group is None
             else _FunctionOfAll(function, self, **options)
         )
@@ -92,7 +96,7 @@ class ShardMapped:
             return self.on_whole(trace, arguments)
         leaves: list[Any] = []
         structure = flatten(arguments, leaves)
-        specs = _spread(self._in_specs, arguments, "in_specs")
+        specs = self.in_shardings(arguments)
         check_replicas(
             self.mesh, self.local.name, [leaf for leaf in leaves if isinstance(leaf, ShardedArray)]
         )
@@ -119,10 +123,14 @@ class ShardMapped:
             self.local.function,
             self.mesh,
             arguments,
-            lambda tree: _spread(self._in_specs, tree, "in_specs"),
+            self.in_shardings,
             lambda tree: _spread(self._out_specs, tree, "out_specs"),
             self.local.name,
         )
+
+    def in_shardings(self, arguments: Any) -> list[Sharding]:
+        """Returns how each leaf of the arguments is split. Raises TenonError where they do not fit."""
+        return _spread(self._in_specs, arguments, "in_specs")
 
     def _part(self, leaf: Any, spec: Sharding) -> Any:
         placed = self._placed(leaf, spec)
@@ -149,13 +157,21 @@ class ShardMapped:
         return f"<shard_map {self.local.name} on {self.mesh}>"
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Stands for an array among the arguments."""
+
+    number: int
+
+
 class LocalFunction(Jitted):
     """A jitted function of the parts that a rank has."""
 
-    def __init__(self, function: Callable[..., Any], mesh: Mesh, **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], mapped: ShardMapped, **options: Any) -> None:
         super().__init__(function, **(_DEFAULTS | options))
-        self.mesh = mesh
-        self.options["world"] = mesh.world
+        self._mapped = mapped
+        self.mesh = mapped.mesh
+        self.options["world"] = mapped.mesh.world
 
     def declarations(self) -> Sequence[Operation]:
         return [self.mesh.grid.op(), *super().declarations()]
@@ -163,7 +179,36 @@ class LocalFunction(Jitted):
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         call = super().trace(signature, guards)
         call.trace.module.attributes[RANK] = IntegerAttr(self.mesh.rank, i64)
+        self._check_conditions(call.trace, signature)
         return call
+
+    def _check_conditions(self, trace: Trace, signature: CallSignature) -> None:
+        """
+        Looks at the branches and loops that ranks may differ in.
+
+        Raises:
+            TenonError: some ranks would wait for ever for what others do not send.
+        """
+        function = trace.module.body.block.last_op
+        assert isinstance(function, func.FuncOp), f"{self.name}: a trace that ends with no function"
+        # Late: most programs are of one rank, and those that are kept need no passes.
+        if not any(isinstance(op, graph.ControlOp) for op in function.walk()):
+            return
+        from ...compiler.partitioning import check_parts
+
+        numbers = [_Place(number) for number in range(len(signature.avals))]
+        arguments, _ = self.parameters.arguments_of(signature, numbers)
+        leaves: list[Any] = []
+        flatten(arguments, leaves)
+        splits: dict[SSAValue, tuple[int, ...]] = {
+            function.body.block.args[leaf.number]: spec.split(len(signature.avals[leaf.number].shape)).axes
+            for leaf, spec in zip(leaves, self._mapped.in_shardings(arguments), strict=True)
+            if isinstance(leaf, _Place)
+        }
+        try:
+            check_parts(function, self.mesh.grid, splits)
+        except TenonError as error:
+            raise with_excerpt(error) from None
 
     def check_traced(self, call: TracedCall) -> None:
         check_same_program(self.mesh, call.trace.module, self.name)

@@ -23,6 +23,10 @@ there are, and in which order, does not depend on the rank; small sums that need
 the attribute `bundle`, and are sent as one. The module says which rank it is of, in its
 attribute `tenon.rank`.
 
+A branch or a loop of a manual computation may have a condition that differs from rank to rank. Where ranks
+that exchange something in it may differ so, that is an error: some would wait for ever. Where groups of ranks
+may, each as a whole, what they exchange has the attribute `divergent`: not all ranks begin it.
+
 Requires: annotations of all values, as propagate-sharding leaves them; a value without one is whole on every
 rank. Ensures: no op of `shard` but the grid; types are those of the parts of the rank. What cannot be
 partitioned is an error that names the op.
@@ -55,6 +59,7 @@ from .partitioner import Partitioner
 from .parts.read_in_place import read_in_place
 from .parts.views import VIEWS
 from .program import RankProgram
+from .varying import check_conditions, varying_conditions
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
     """Replaces a function by that of a rank, and returns the number of its last channel."""
     body = function.body.block
     lazy = read_in_place(body, VIEWS)
+    conditions = varying_conditions(function, mesh, {})
+    check_conditions(conditions, mesh)
     program = RankProgram(mesh, rank, homes_of(function, mesh), VIEWS, lazy, channels)
     last = body.last_op
     assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
@@ -120,7 +127,7 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
         )
         new.location, new.name_hint = argument.location, argument.name_hint
         program.note(argument, new)
-    Partitioner(program).write(body)
+    Partitioner(program, conditions).write(body)
     bundle(program.sums)
     program.location = last.location
     said = result_shardings(function)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import func
 from xdsl.dialects.shard import ShardingOp, ShardOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -15,6 +17,8 @@ from .parts.op_at_rank import Axes, OpAtRank, Partial
 from .program import RankProgram
 from .rule import FactorKind, Rule
 from .rules import rule_of
+from .varying import Axes as VaryingAxes
+from .varying import check_condition
 
 _MADE_WHERE_READ = ShardingOp | graph.ConstantOp | graph.IotaOp
 
@@ -22,8 +26,10 @@ _MADE_WHERE_READ = ShardingOp | graph.ConstantOp | graph.IotaOp
 class Partitioner:
     """Writes ops into the program of a rank."""
 
-    def __init__(self, program: RankProgram) -> None:
+    def __init__(self, program: RankProgram, conditions: Mapping[Operation, VaryingAxes]) -> None:
+        """`conditions` has the branches and loops whose conditions may differ, and along which axes."""
         self.program = program
+        self._conditions = conditions
 
     def write(self, block: Block) -> None:
         """Writes the ops of a block, but for the one that ends it."""
@@ -177,6 +183,8 @@ class Partitioner:
         new.location = old.location
         new.attributes = old.attributes.copy()
         self.program.block.add_op(new)
+        if old in self._conditions:
+            check_condition(old, new, self._conditions[old], self.program.mesh)
         for before, after in zip(old.results, new.results, strict=True):
             after.name_hint = before.name_hint
             self.program.note(before, after)

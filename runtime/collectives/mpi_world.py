@@ -70,16 +70,19 @@ class MpiWorld:
             raise TenonError(
                 f"{collective.kind}: a grid of {collective.n_ranks} ranks, and the world has {self.size}"
             )
-        comm, ranks = self._group(collective.grid, collective.axes)
+        comm, ranks = self._group(collective.grid, collective.axes, collective.is_divergent)
         handles, finish, kept = begin_collective(self.types, comm, collective, operand, result)
         # Parts may be uneven: what all ranks have alike has a shape only where all of them add up one.
         is_alike = collective.kind == "all_reduce" and len(ranks) == self.size
         shape = operand.shape if is_alike else ()
         what, alike = _names(collective, operand.dtype, shape)
-        self._history = crc32(alike, self._history)
-        if self.is_of_all:
-            self.ends.history = self._history
-        return self._added(what, ranks, handles, finish, (operand, result, kept))
+        if not collective.is_divergent:
+            self._history = crc32(alike, self._history)
+            if self.is_of_all:
+                self.ends.history = self._history
+        return self._added(
+            what, ranks, handles, finish, (operand, result, kept), is_divergent=collective.is_divergent
+        )
 
     def _added(
         self,
@@ -89,9 +92,11 @@ class MpiWorld:
         finish: Callable[[], None] | None = None,
         kept: object = None,
         is_check: bool = False,
+        is_divergent: bool = False,
     ) -> MpiRequest:
         among = [self.ranks[rank] for rank in ranks]
-        return self.pending.added(what, among, handles, finish, kept, self.is_of_all, is_check)
+        is_of_all = self.is_of_all and not is_divergent
+        return self.pending.added(what, among, handles, finish, kept, is_of_all, is_check)
 
     def part(self, ranks: tuple[int, ...]) -> MpiWorld:
         """See `World.part`."""
@@ -134,8 +139,16 @@ class MpiWorld:
         self._added("what the others do", range(self.size), [handle], None, (own, found)).wait()
         return [text.tobytes().decode(errors="replace").strip() for text in found]
 
-    def _group(self, grid: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Returns the communicator of the ranks that differ along `axes` only, and these ranks."""
+    def _group(
+        self, grid: tuple[int, ...], axes: tuple[int, ...], is_divergent: bool
+    ) -> tuple[Any, tuple[int, ...]]:
+        """
+        Returns the communicator of the ranks that differ along `axes` only, and these ranks. Of what is
+        `is_divergent` only these need be here, which have one of their own for it.
+        """
+        if is_divergent:
+            ranks = tuple(group_of(grid, axes, self.rank))
+            return (self.part(ranks).comm if len(ranks) < self.size else self.comm), ranks
         found = self._groups.get((grid, axes))
         if found is None:
             ranks = group_of(grid, axes, self.rank)

@@ -32,6 +32,10 @@ def test_places_and_columns_are_those_of_one_rank(passes: Callable[..., None], r
     passes(ranks, "places.py")
 
 
+def test_groups_of_ranks_take_branches_of_their_own(passes: Callable[..., None]):
+    passes(4, "branches.py")
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_timelines_of_all_ranks_are_one(passes: Callable[..., None], tmp_path: Path, ranks: int):
     passes(ranks, "timelines.py", tmp_path)

@@ -12,6 +12,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ....dialects import graph
+from ....dialects.collective import DIVERGENT
 from ....dialects.graph.types import tensor_type_of
 from .splats import splat
 
@@ -26,6 +27,14 @@ def _inline(block: Block, op: Operation, rewriter: PatternRewriter) -> list[SSAV
     raise AssertionError(f"{op.name}: a region ends in no graph.yield")
 
 
+def _is_divergent(op: Operation) -> bool:
+    """
+    Returns whether other ranks may exchange something in an op that this one does not run: it stays in the
+    program of each, whose calls are compared where it sends anything.
+    """
+    return any(DIVERGENT in inner.attributes for inner in op.walk())
+
+
 class IfOfConstant(RewritePattern):
     """`if true {A} else {B} --> A`, `if false {A} else {B} --> B`"""
 
@@ -34,7 +43,7 @@ class IfOfConstant(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         assert isinstance(op, graph.IfOp)
         number = splat(op.condition)
-        if number is not None:
+        if number is not None and not _is_divergent(op):
             region = op.then_region if number else op.else_region
             rewriter.replace(op, (), _inline(region.block, op, rewriter))
 
@@ -48,7 +57,7 @@ class LoopWithoutIterations(RewritePattern):
         if isinstance(op, graph.WhileOp):
             condition = splat(op.condition)
             has_effect = not all(map(is_side_effect_free, op.before.block.ops))
-            if condition is not None and not condition and not has_effect:
+            if condition is not None and not condition and not has_effect and not _is_divergent(op):
                 rewriter.replace(op, (), tuple(op.initial))
             return
         assert isinstance(op, graph.ScanOp)

@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
-from ....dialects.collective import BUNDLE
+from ....dialects.collective import BUNDLE, DIVERGENT
 from ....dialects.element_types import element_type_of
 from ....dialects.modules.hazards import Item, hazards_of, items_in
 from ....dialects.modules.kernel_access import accesses_of
@@ -189,6 +189,9 @@ def _merged(items: Sequence[Item]) -> Operation:
     merged: sched.CollectiveItem
     if isinstance(first, sched.CollectiveOp):
         merged = sched.CollectiveOp(first.collective, type, arguments, targets)
+        # In one block: all of them are, or none is.
+        if (said := first.attributes.get(DIVERGENT)) is not None:
+            merged.attributes[DIVERGENT] = said
     else:
         assert isinstance(first, sched.AwaitOp), f"{first.name}: is in a bundle"
         merged = sched.AwaitOp(first.channel, type, arguments, targets)

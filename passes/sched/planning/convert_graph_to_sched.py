@@ -71,7 +71,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph, sched
 from ....dialects.buffer_size import size_of
-from ....dialects.collective import BUNDLE
+from ....dialects.collective import BUNDLE, DIVERGENT
 from ....dialects.element_types import ELEMENT_TYPES, element_type_of
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.argument_marks import DONATED
@@ -362,10 +362,11 @@ class _ProgramBuilder:
             case graph.CollectiveOp():
                 # Beside one another: schedule-collectives moves them apart.
                 type, buffers = _type_of(item), self._handed_over(item)
-                collective = replace(collective_of(item), where="", rank=None)
+                collective = replace(collective_of(item), where="", rank=None, is_divergent=False)
                 begun = sched.CollectiveOp(sched.CollectiveAttr(collective), type, *buffers)
-                if (bundle := item.attributes.get(BUNDLE)) is not None:
-                    begun.attributes[BUNDLE] = bundle
+                for name in (BUNDLE, DIVERGENT):
+                    if (said := item.attributes.get(name)) is not None:
+                        begun.attributes[name] = said
                 self.add_item(begun, scope, item)
                 self.add_item(sched.AwaitOp(item.channel, type, *buffers), scope, item)
             case graph.ControlOp():

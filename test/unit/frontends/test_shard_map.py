@@ -211,3 +211,92 @@ def test_ranks_with_other_functions_are_an_error():
 
     with pytest.raises(RankError, match="the ranks differ in their program @<lambda>: 1 from rank 0"):
         on(2, run)
+
+
+def while_small(x):
+    return tenon.while_loop(
+        lambda s: tenon.psum(tnp.sum(s), "x") < 500, lambda s: s + tenon.pmax(s, "x"), tnp.abs(x) + 1
+    )
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize("name", ["cond", "index", "while"])
+def test_groups_of_ranks_may_take_another_branch_of_what_they_alone_exchange(name: str, is_inside: bool):
+    function = {
+        "cond": lambda x: tenon.cond(
+            tenon.psum(tnp.sum(x), "x") > 0, lambda: tenon.psum(x, "x"), lambda: x * 2
+        ),
+        "index": lambda x: tenon.cond(tenon.axis_index("y") == 1, lambda: tenon.psum(x, "x"), lambda: x * 2),
+        "while": while_small,
+    }[name]
+
+    def run(mesh):
+        mapped = tenon.shard_map(function, mesh, P("x", "y"), P("x", "y"))
+        f = tenon.jit(lambda x: mapped(x) * 1) if is_inside else mapped
+        x = tenon.shard(A, tenon.sharding(mesh, "x", "y"))
+        first = tenon.gather(f(x)).numpy()
+        np.testing.assert_array_equal(tenon.gather(f(x)).numpy(), first)
+        return first
+
+    columns = np.split(A, 2, axis=1)
+    wanted = []
+    for number, column in enumerate(columns):
+        upper, lower = np.split(column, 2)
+        if name == "while":
+            upper, lower = abs(upper) + 1, abs(lower) + 1
+            while upper.sum() + lower.sum() < 500:
+                most = np.maximum(upper, lower)
+                upper, lower = upper + most, lower + most
+        elif number == 1 if name == "index" else column.sum() > 0:
+            upper = lower = upper + lower
+        else:
+            upper, lower = upper * 2, lower * 2
+        wanted.append(np.concatenate([upper, lower]))
+    for found in on(4, run, (2, 2)):
+        np.testing.assert_array_equal(found, np.concatenate(wanted, axis=1))
+
+
+def branch(part, scale, more):
+    return tenon.cond(tnp.sum(part) > scale, lambda: tenon.psum(part, "x"), lambda: part * more["a"])
+
+
+def loop(part, scale, more):
+    return tenon.while_loop(lambda s: tnp.sum(s) < scale, lambda s: tenon.pmax(s, "x") * more["a"] + 1, part)
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize("function", [branch, loop])
+def test_ranks_that_would_wait_for_ever_are_told_so_with_the_line(function, is_inside: bool):
+    def run(mesh):
+        mapped = tenon.shard_map(function, mesh, (P("x"), P(), P()), P("x"))
+        f = tenon.jit(lambda *xs: mapped(*xs)) if is_inside else mapped
+        return f(tenon.shard(A, tenon.sharding(mesh, "x")), 3.0, {"a": np.float32(2)})
+
+    line = function.__code__.co_firstlineno + 1
+    op = "if" if function is branch else "while"
+    with pytest.raises(
+        TenonError,
+        match=rf"test_shard_map.py:{line}:\d+: error: graph.{op}: the condition may differ from rank to rank "
+        rf"along x, and ranks along x meet in the graph.all_reduce in it \(.*test_shard_map.py:{line}:\d+\): "
+        "some would wait for ever",
+    ) as caught:
+        on(2, run)
+    assert not isinstance(caught.value, RankError) and "return tenon." in str(caught.value)
+
+
+def test_arguments_that_all_ranks_have_decide_and_so_do_constants():
+    def f(x, most, static):
+        again = tenon.cond(most > 2, lambda: tenon.psum(x, "x"), lambda: x)
+        again = tenon.cond(tnp.asarray(static) > LIMIT, lambda: tenon.psum(again, "x"), lambda: again)
+        return again
+
+    def run(mesh):
+        mapped = tenon.shard_map(f, mesh, (P("x"), P(), P()), P("x"))
+        return mapped(A, np.float32(3), 1).local.numpy()
+
+    # An array of numpy's that is read from outside is the same on all ranks.
+    for found in on(2, run):
+        np.testing.assert_array_equal(found, sum(rows(2)))
+
+
+LIMIT = np.asarray([1.0, 4.0], np.float32).max(keepdims=True)[0]
