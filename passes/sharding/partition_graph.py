@@ -34,6 +34,7 @@ partitioned is an error that names the op.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -55,10 +56,13 @@ from ...dialects.sharding import (
     set_shardings,
 )
 from .bundles import bundle
+from .halos import hulls_of
+from .part import Wants
 from .partitioner import Partitioner
 from .parts.read_in_place import read_in_place
 from .parts.views import VIEWS
-from .program import RankProgram
+from .program import Asker, RankProgram
+from .rules import extents
 from .varying import check_conditions, varying_conditions
 
 
@@ -118,26 +122,41 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
     lazy = read_in_place(body, VIEWS)
     conditions = varying_conditions(function, mesh, {})
     check_conditions(conditions, mesh)
-    program = RankProgram(mesh, rank, homes_of(function, mesh), VIEWS, lazy, channels)
-    last = body.last_op
+    homes, last = homes_of(function, mesh), body.last_op
     assert isinstance(last, func.ReturnOp), "a function that ends in no func.return"
-    for argument in body.args:
-        new = program.block.insert_arg(
-            program.local_type(argument, program.home(argument)), len(program.block.args)
-        )
-        new.location, new.name_hint = argument.location, argument.name_hint
-        program.note(argument, new)
-    Partitioner(program, conditions).write(body)
-    bundle(program.sums)
-    program.location = last.location
     said = result_shardings(function)
     results = [
-        program.home(value) if sharding is None else checked_sharding(sharding, value, mesh, function)
+        homes.get(value, Sharding.whole(len(extents(value))))
+        if sharding is None
+        else checked_sharding(sharding, value, mesh, function)
         for value, sharding in zip(last.operands, said, strict=True)
     ]
-    program.write(
-        func.ReturnOp(*[program.at(value, home) for value, home in zip(last.operands, results, strict=True)])
-    )
+
+    def written(hulls: Mapping[Asker, Mapping[Wants, Wants]]) -> RankProgram:
+        program = RankProgram(mesh, rank, homes, VIEWS, lazy, channels, hulls)
+        for argument in body.args:
+            new = program.block.insert_arg(
+                program.local_type(argument, program.home(argument)), len(program.block.args)
+            )
+            new.location, new.name_hint = argument.location, argument.name_hint
+            program.note(argument, new)
+        Partitioner(program, conditions).write(body)
+        program.location = last.location
+        pairs = zip(last.operands, results, strict=True)
+        program.write(func.ReturnOp(*[program.at(value, home) for value, home in pairs]))
+        return program
+
+    program = written({})
+    hulls = {
+        asker: found
+        for asker, asked in program.asked.items()
+        if (found := hulls_of(asked, program.wants(asker[1])))
+    }
+    if hulls:
+        # What is read is known now, and that some of it is better sent together.
+        Region(program.block).drop_all_references()
+        program = written(hulls)
+    bundle(program.sums)
     set_shardings(function, [program.home(argument) for argument in body.args], results)
     function.detach_region(function.body)
     function.add_region(Region(program.block))

@@ -18,9 +18,13 @@ from ...dialects.sharding import Interval, Mesh, Sharding
 from ...dialects.sharding.blocks import common, length
 from .bits import as_numbers, chosen_by
 from .exchange import exchange_of
+from .halos import Box, Piece, Pieces, are_halos
 from .part import Part, Wants, block_part, spread, wants_of
 from .reshard import Gather, Move, Slice, steps_between
 from .rules import extents
+
+Asker = tuple[int, SSAValue]
+"""The number of a region, in the order in which they are written, and a value that is read in it."""
 
 View = Callable[["RankProgram", Operation, Wants], SSAValue]
 """Writes what is wanted of the result of an op."""
@@ -44,6 +48,7 @@ class RankProgram:
         views: Mapping[type[Operation], View],
         read_in_place: Mapping[Operation, View],
         last_channel: int = 0,
+        hulls: Mapping[Asker, Mapping[Wants, Wants]] | None = None,
     ) -> None:
         self.mesh = mesh
         self.rank = rank
@@ -56,6 +61,12 @@ class RankProgram:
         self.last_channel = last_channel
         self.sums: list[tuple[graph.AllReduceOp, Operation]] = []
         """The sums of all ranks, each with the op of the program over the mesh that it finishes."""
+        self.asked: dict[Asker, list[Wants]] = {}
+        """What the views of a region asked of a value of which ranks have other elements."""
+        self._hulls: Mapping[Asker, Mapping[Wants, Wants]] = {} if hulls is None else hulls
+        self._halos: ChainMap[tuple[SSAValue, Wants], Piece | Pieces] = ChainMap()
+        self._regions = [0]
+        self._n_regions = 0
 
     def view_of(self, op: Operation) -> View | None:
         """Returns what writes an op where it is read; None where it is written where it stands."""
@@ -82,12 +93,15 @@ class RankProgram:
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
         """Writes into the block of a region, whose values are seen there only."""
-        around, made = self.block, self.made
-        self.block, self.made = block, made.new_child()
+        around, made, halos = self.block, self.made, self._halos
+        self.block, self.made, self._halos = block, made.new_child(), halos.new_child()
+        self._n_regions += 1
+        self._regions.append(self._n_regions)
         try:
             yield
         finally:
-            self.block, self.made = around, made
+            self.block, self.made, self._halos = around, made, halos
+            self._regions.pop()
 
     def scalar(self, value: float, element_type: Attribute) -> SSAValue:
         """Returns a constant of rank 0."""
@@ -194,6 +208,10 @@ class RankProgram:
     def _fetched(self, value: SSAValue, wants: Wants) -> SSAValue:
         """Returns what is wanted of a value that is there, split as its home says."""
         local, shape, home = self.local(value), self.shape(value), self.home(value)
+        if are_halos(wants, own := self.wants(value)):
+            self.asked.setdefault((self._regions[-1], value), []).append(wants)
+            if (hull := self._hull(value, wants)) is not None:
+                return self._cut_out(self._with_halos(value, own, hull), self._box(wants), local)
         wanted = [() if part is None else part.axes for part in wants]
         if any(
             axis in other
@@ -218,6 +236,83 @@ class RankProgram:
                 own = block_part(self.mesh, extent, axes) if axes else whole
                 local = self.fetch(local, dim, own, whole if part is None else part)
         return local
+
+    def _hull(self, value: SSAValue, wants: Wants) -> Wants | None:
+        """Returns what wants are fetched with: in this region, or in one around it that has done so."""
+        for number in reversed(self._regions):
+            found = self._hulls.get((number, value))
+            hull = None if found is None else found.get(wants)
+            if hull is not None and (number == self._regions[-1] or (value, hull) in self._halos):
+                return hull
+        return None
+
+    def _box(self, wants: Wants) -> Box:
+        return tuple(None if part is None else self.mine(part) for part in wants)
+
+    def _with_halos(self, value: SSAValue, own: Wants, hull: Wants) -> Piece | Pieces:
+        """Returns what this rank has of a value, and gets, to have all of `hull`."""
+        if (value, hull) in self._halos:
+            return self._halos[value, hull]
+        local = self.local(value)
+        box, element = list(self._box(own)), element_type_of(local.type)
+        pieces: Piece | Pieces = Piece(local, tuple(box))
+        for dim, (owned, want) in enumerate(zip(own, hull, strict=True)):
+            if owned is None or want is None or owned == want:
+                continue
+            kept, me = common(self.mine(owned), self.mine(want)), self.mesh.member(owned.axes, self.rank)
+            parts: list[tuple[Interval, Piece | Pieces]] = [(kept, pieces)] if length(kept) else []
+            for messages in exchange_of(owned.intervals, want.intervals).rounds:
+                # Who sends nothing gives what is there already.
+                sent, got = local, (0, 0)
+                for message in messages:
+                    if message.source == me:
+                        face = (*box[:dim], message.interval, *box[dim + 1 :])
+                        sent = self._cut_out(pieces, face, local)
+                    if message.target == me:
+                        got = message.interval
+                around = (*box[:dim], got, *box[dim + 1 :])
+                pairs = tuple((message.source, message.target) for message in messages)
+                type = tensor_of(element, self._sizes(around, local))
+                received = self.add(
+                    graph.CollectivePermuteOp(sent, self.mesh.name, owned.axes, pairs, self.channel(), type),
+                    local.name_hint and f"{local.name_hint}_halo",
+                )
+                if length(got):
+                    parts.append((got, Piece(received, around)))
+            pieces = Pieces(dim, tuple(sorted(parts, key=lambda part: part[0])))
+            box[dim] = self.mine(want)
+        self._halos[value, hull] = pieces
+        return pieces
+
+    def _sizes(self, box: Box, local: SSAValue) -> tuple[Extent, ...]:
+        pairs = zip(self.shape(local), box, strict=True)
+        return tuple(extent if interval is None else length(interval) for extent, interval in pairs)
+
+    def _cut_out(self, pieces: Piece | Pieces, box: Box, local: SSAValue) -> SSAValue:
+        """Returns a box of a value in pieces, of which this rank has `local`."""
+        sizes = self._sizes(box, local)
+        if 0 in sizes:
+            return self.splat(0, tensor_of(element_type_of(local.type), sizes))
+        if isinstance(pieces, Pieces):
+            dim, wanted = pieces.dim, box[pieces.dim]
+            assert wanted is not None, f"a dim in pieces of which all is wanted ({dim})"
+            shared = [(common(interval, wanted), piece) for interval, piece in pieces.parts]
+            return self.concat(
+                [
+                    self._cut_out(piece, (*box[:dim], interval, *box[dim + 1 :]), local)
+                    for interval, piece in shared
+                    if length(interval)
+                ],
+                dim,
+            )
+        if box == pieces.box:
+            return pieces.value
+        offsets = [
+            0 if interval is None or has is None else interval[0] - has[0]
+            for interval, has in zip(box, pieces.box, strict=True)
+        ]
+        ones = [1] * len(sizes)
+        return self.add(graph.SliceOp(pieces.value, offsets, sizes, ones), pieces.value.name_hint)
 
     def resharded(
         self, local: SSAValue, shape: Sequence[Extent], before: Sharding, after: Sharding

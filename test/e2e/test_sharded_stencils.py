@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.steps.borders.split_halos import SplitHalosPass
 from tenon.runtime.timeline.timeline import record_timeline
 from tenon.semantics.ranks.local_world import LocalWorld
+from tenon.semantics.traffic import sent_nbytes, traffic_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
@@ -73,6 +76,29 @@ def stencil(moved: Callable[[str, str, int, int], str], dims: Sequence[int], mes
       }}"""
 
 
+def box(extents: Sequence[int], mesh: Sequence[int], steps: int = 1) -> str:
+    """Returns a time loop over all neighbours, those across edges and corners too; zeros lie around."""
+    type, rank = f"tensor<{'x'.join(map(str, extents))}xf32>", len(extents)
+    wide = f"tensor<{'x'.join(str(extent + 2) for extent in extents)}xf32>"
+    lines = list[str]()
+    for number, offsets in enumerate(product(range(3), repeat=rank)):
+        sizes = f"sizes {list(extents)} strides {[1] * rank}"
+        lines.append(f"%n{number} = graph.slice %p offsets {list(offsets)} {sizes} : {wide}")
+        lines.append(f"%s{number} = graph.sub %n{number}, {f'%s{number - 1}' if number else '%x_t'} : {type}")
+    axes = [[axis] for axis in range(len(mesh))] + [[]] * (rank - len(mesh))
+    body = "\n".join(lines)
+    return f"""{grid(*mesh)}
+      func.func @f(%x: {type} {split(*axes)}) -> ({type} {split(*axes)}) {{
+        %y = graph.scan %i = {steps} (%x_t = %x) : ({type}) -> ({type}) {{
+          %zero = graph.constant dense<0.0> : tensor<f32>
+          %p = graph.pad %x_t, %zero low {[1] * rank} high {[1] * rank} : {type}
+          {body}
+          graph.yield %s{3**rank - 1} : {type}
+        }}
+        func.return %y : {type}
+      }}"""
+
+
 def ranks_of(text: str) -> AllRanks:
     module = parse_module(text)
     return partitioned_for_all(module, entry_of(module))
@@ -123,6 +149,66 @@ def test_compiled_programs_have_the_bits_of_the_interpreter(moved: Callable[[str
     text = stencil(moved, range(3), (2, 2))
     (found,) = ranks_of(text).run([numbers()], compiled_call("llvm", None, {}))
     assert found.tobytes() == run_module(parse_module(text), None, [numbers()])[0].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("extents", "mesh"),
+    [
+        ((16, 12), (2, 2)),
+        ((17, 13), (3, 3)),
+        ((10, 8, 5), (2, 2)),
+        ((8, 7, 6), (2, 2, 2)),
+        ((24, 4, 10), (3, 1, 2)),
+    ],
+)
+def test_boxes_have_the_bits_of_the_whole_and_send_corners_once(
+    extents: tuple[int, ...], mesh: tuple[int, ...]
+):
+    text = box(extents, mesh, 2)
+    ranks, x = ranks_of(text), np.random.default_rng(1).standard_normal(extents).astype(np.float32)
+    coordinates = list(product(*map(range, mesh)))
+    for program, place in zip(ranks.programs, coordinates, strict=True):
+        kinds = [each.kind for each in traffic_of(program.module)]
+        assert kinds == ["collective_permute"] * sum(2 if count > 2 else 1 for count in mesh if count > 1)
+        # What is sent is as much as the others lack: faces, edges and corners, each to one neighbour.
+        local, more = [], []
+        for extent, count, at in zip(extents, (*mesh, *[1] * 3), (*place, *[0] * 3), strict=False):
+            local.append(extent // count + (at < extent % count))
+            more.append(local[-1] + (at > 0) + (at < count - 1))
+        if all(extent % count == 0 for extent, count in zip(extents, mesh, strict=False)):
+            assert sent_nbytes(program.module) == 2 * 4 * (prod(more) - prod(local))
+    (found,) = ranks.run([x], compiled_call("llvm", None, {}))
+    expected = run_module(parse_module(text), None, [x])[0]
+    assert found.tobytes() == expected.tobytes()
+    for program in ranks.programs:
+        PassManager(
+            "convert-graph-to-sched,split-halos{least-elements=1},schedule-collectives,build-dependencies"
+        ).run(context(), program.module)
+        verify_module(parse_module(str(program.module)))
+        # Those of the box, and those of the columns that are sent.
+        assert n_parts_of_kernels(program.module) >= 3
+    (found,) = ranks.run([x], interpreted)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("extents", "mesh"), [((256, 256), (2, 2)), ((48, 40, 40), (2, 2, 2))])
+def test_the_inside_of_a_box_runs_while_rows_are_sent(extents: tuple[int, ...], mesh: tuple[int, ...]):
+    x = np.ones(extents, np.float32)
+    with record_timeline() as timeline:
+        ranks_of(box(extents, mesh)).run([x], compiled_call("llvm", None, {}))
+    rows: dict[object, list[str]] = {}
+    for span in sorted(timeline.spans, key=lambda span: span.begin_ns):
+        rows.setdefault(span.track, []).append(span.name)
+    found = [names for names in rows.values() if any("_inside" in name for name in names)]
+    assert len(found) == prod(mesh)
+    for names in found:
+        begins = [number for number, name in enumerate(names) if name.startswith("begin graph.coll")]
+        awaits = [number for number, name in enumerate(names) if name.startswith("await graph.coll")]
+        (inside,) = [number for number, name in enumerate(names) if "_inside" in name]
+        borders = [number for number, name in enumerate(names) if "_border" in name]
+        assert len(begins) == len(awaits) == len(mesh)
+        # Columns go out once the rows are there that their corners come with.
+        assert begins[0] < inside < awaits[0] < begins[1] < max(awaits) < min(borders)
 
 
 def test_the_inside_runs_between_what_begins_and_what_is_awaited():

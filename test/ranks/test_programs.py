@@ -32,6 +32,11 @@ def test_places_and_columns_are_those_of_one_rank(passes: Callable[..., None], r
     passes(ranks, "places.py")
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_boxes_give_the_bits_of_one_rank(passes: Callable[..., None], ranks: int):
+    passes(ranks, "boxes.py")
+
+
 def test_groups_of_ranks_take_branches_of_their_own(passes: Callable[..., None]):
     passes(4, "branches.py")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
@@ -203,6 +203,27 @@ def _no_place(value: Candidate) -> str | None:
     return value.obstacle if len(value.accesses) == 1 else None
 
 
+def _halo(value: Candidate) -> str | None:
+    op = value.op
+    if not isinstance(op, graph.ConcatOp):
+        return None
+    sent = [operand for operand in op.operands if _is_sent(operand)]
+    if not sent:
+        return None
+    n_sent = sum(upper_bound(element_count(operand, op.name)) for operand in sent)
+    is_thin = 2 * n_sent < upper_bound(element_count(op.result, op.name))
+    return "what other ranks send at a border: the inside does not wait for it" if is_thin else None
+
+
+def _is_sent(value: SSAValue) -> bool:
+    """Returns whether a value is a part of what another rank sends."""
+    while isinstance(value.owner, graph.SliceOp):
+        value = value.owner.source
+    if isinstance(value.owner, graph.ConcatOp):
+        return all(map(_is_sent, value.owner.operands))
+    return isinstance(value.owner, graph.CollectivePermuteOp)
+
+
 def _cheaper_apart(value: Candidate) -> str | None:
     if not _may_cost(value):
         return None
@@ -295,6 +316,8 @@ FUSION_RULES: tuple[FusionRule, ...] = (
     # The kernel computes a heavy value once, hoisted or in a local buffer; else the value is materialized. A
     # value with two uses is the exception: arithmetic done twice costs less than a pass over memory.
     FusionRule("no-place", ModeKind.MATERIALIZED, _no_place),
+    # Before COST_RULE, which does not know that split-halos cuts the kernel where the index is another one.
+    FusionRule("halo", ModeKind.VIRTUAL, _halo),
     COST_RULE,
     FusionRule("reduction", ModeKind.LOCAL, _reduction),
     FusionRule("local-buffer", ModeKind.LOCAL, _local_buffer),

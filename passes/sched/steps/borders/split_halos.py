@@ -17,9 +17,10 @@ the one or the other as the index has it. Its axes are cut where that changes, t
 for those indices that need no other rank, and one for each border. Which launch waits for what follows from
 what it reads (`schedule-collectives`, `build-dependencies`).
 
-The innermost axis is cut where there is no other: a column of a larger array costs about what its cache lines
-do. A kernel is left whole where its inside would still read what is awaited, or is less than half of it, or
-less than `least-elements`, which take no longer than the launch of another kernel.
+The innermost axis is cut where there is no other, and where what is split along it leaves no inside else: a
+column of a larger array costs about what its cache lines do. A kernel is left whole where its inside would
+still read what is awaited, or is less than half of it, or less than `least-elements`, which take no longer
+than the launch of another kernel.
 
 Requires: unmapped `sched` kernels. Ensures: what each launch computed is computed by one or several, bit for
 bit.
@@ -32,10 +33,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
 from .....dialects import sched
@@ -128,10 +130,14 @@ class _Splitter:
         self, kernel: sched.KernelOp, awaited: frozenset[int]
     ) -> list[tuple[sched.KernelOp, list[int]]]:
         """Adds the parts of a kernel to the module, and returns them, the inside first; none if it is one."""
-        parts = _cut(kernel, 0, awaited)
-        inside = [part for part in parts if not _read(part, awaited)]
-        n_inside = sum(map(_n_elements, inside))
-        if n_inside < self.least_elements or 2 * n_inside < _n_elements(kernel):
+        least = max(self.least_elements, -(-_n_elements(kernel) // 2))
+        parts, inside = list[sched.KernelOp](), list[sched.KernelOp]()
+        for cuts_innermost in (False, True):
+            parts = _cut(kernel, 0, awaited, cuts_innermost)
+            inside = [part for part in parts if not _read(part, awaited)]
+            if sum(map(_n_elements, inside)) >= least:
+                break
+        else:
             return []
         found: list[tuple[sched.KernelOp, list[int]]] = []
         for part in (*inside, *(part for part in parts if part not in inside)):
@@ -143,10 +149,12 @@ class _Splitter:
         return found
 
 
-def _cut(kernel: sched.KernelOp, depth: int, awaited: frozenset[int]) -> list[sched.KernelOp]:
+def _cut(
+    kernel: sched.KernelOp, depth: int, awaited: frozenset[int], cuts_innermost: bool
+) -> list[sched.KernelOp]:
     """
     Returns kernels that do together what one does, cut along its axes from the one at `depth` on where that
-    reads other ones of its awaited arguments.
+    reads other ones of its awaited arguments; along the innermost one of several only if that is asked for.
     """
     nest = nest_of(kernel)
     if depth >= len(nest) or not _read(kernel, awaited):
@@ -155,7 +163,7 @@ def _cut(kernel: sched.KernelOp, depth: int, awaited: frozenset[int]) -> list[sc
     is_innermost = not any(op is not axis and isinstance(op, sched.AxisOp) for op in axis.walk())
     if axis.mapping != _SERIAL or axis.count is not None or not isinstance(axis.extent, int):
         return [kernel]
-    pieces = [] if depth and is_innermost else _pieces(axis, is_innermost)
+    pieces = [] if depth and is_innermost and not cuts_innermost else _pieces(axis, is_innermost)
     parts = [(piece, _part(kernel, depth, piece)) for piece in pieces]
     # Neighbours that read alike stay one.
     joined: list[tuple[Piece, frozenset[int]]] = []
@@ -166,12 +174,12 @@ def _cut(kernel: sched.KernelOp, depth: int, awaited: frozenset[int]) -> list[sc
         else:
             joined.append((piece, read))
     if len(joined) < 2:
-        return _cut(kernel, depth + 1, awaited)
+        return _cut(kernel, depth + 1, awaited, cuts_innermost)
     always = frozenset[int].intersection(*(read for _, read in joined))
     found: list[sched.KernelOp] = []
     for piece, read in joined:
         part = _part(kernel, depth, piece)
-        found += _cut(part, depth + 1, awaited) if read == always else [part]
+        found += _cut(part, depth + 1, awaited, cuts_innermost) if read == always else [part]
     return found
 
 
@@ -186,6 +194,12 @@ def _part(kernel: sched.KernelOp, depth: int, piece: Piece) -> sched.KernelOp:
     """Returns a kernel that does a piece of an axis of another one."""
     part = kernel.clone()
     PieceWriter(part, nest_of(part)[depth]).write([Piece(piece.begin, piece.end, True)])
+    # What was read before the axis, for some of its indices, may have no use for these.
+    for op in reversed(list(part.walk())):
+        is_load = isinstance(op, memref.LoadOp) and op.res.first_use is None
+        if is_load or is_trivially_dead(op):
+            op.detach()
+            op.erase()
     return part
 
 

@@ -43,6 +43,18 @@ def flips(count: int) -> str:
     return "\n".join([*lines, f"%y = graph.neg %y{count} : {T}"])
 
 
+def halo(rows: int) -> str:
+    """Returns the text of ops that put so many rows of another rank before those of this one."""
+    got, wide = f"tensor<{rows}x64xf32>", f"tensor<{64 + rows}x64xf32>"
+    return f"""%h = graph.collective_permute %x on @mesh axes = [0] pairs = [[0, 1]] channel = 1
+          : {T} -> {got}
+        %p = graph.slice %h offsets [0, 0] sizes [{rows}, 64] strides [1, 1] : {got}
+        %v = graph.concat %p, %x axis 0 : {got}, {T} -> {wide}
+        %up = graph.slice %v offsets [0, 0] sizes [64, 64] strides [1, 1] : {wide}
+        %down = graph.slice %v offsets [{rows}, 0] sizes [64, 64] strides [1, 1] : {wide}
+        %y = graph.sub %up, %down : {T}"""
+
+
 PROGRAMS: dict[str, tuple[str, str, str, str]] = {
     "needed": (T, T, f"%v = graph.exp %x : {T}", "%v"),
     "unread": (T, T, f"%v = graph.exp %x : {T}\n%y = graph.neg %x : {T}", "%y"),
@@ -120,6 +132,7 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
         %y = graph.contract %v, %x {MATMUL} : {T}, {T} -> {T}""",
         "%y",
     ),
+    "halo": (T, T, halo(1), "%y"),
     "cheaper-apart": (
         V,
         T,
@@ -200,6 +213,17 @@ def test_a_rule_decides_with_its_mode(rule: FusionRule):
     )
     assert (decision.rule, decision.mode) == (rule.name, rule.mode)
     assert decision.why
+
+
+def test_what_is_sent_is_more_than_a_border_or_none_of_what_is_joined():
+    for ops in (
+        halo(64),
+        halo(1)
+        .replace("concat %p, %x", "concat %q, %x")
+        .replace("%v =", f"%q = graph.slice %x offsets [0, 0] sizes [1, 64] strides [1, 1] : {T}\n%v ="),
+    ):
+        decision = decided(f"func.func @f(%x: {T}) -> {T} {{\n{ops}\nfunc.return %y : {T}\n}}")
+        assert decision.rule != "halo"
 
 
 def thirds(rows: int, depth: int, columns: int) -> str:
