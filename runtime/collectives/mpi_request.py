@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import RankError
 from ...semantics.ranks.yielding import yield_until
 from .rank_ends import RankEnds
+from .waits import Ranks, Wait, circle
 
 _TESTS = 20
 """How often a rank looks before it lets others run, who may run for long where there are many."""
@@ -61,9 +62,12 @@ class MpiRequest:
         handles: Sequence[Any],
         finish: Callable[[], None] | None,
         kept: object,
+        place: tuple[Ranks, int] | None = None,
     ) -> None:
+        """`place` says the which it is of its world, where all ranks of that begin the same there."""
         self.owner = owner
         self.number = number
+        self.place = place
         self.what = what
         self.ranks = ranks
         self._handles = list(handles)
@@ -129,6 +133,7 @@ class MpiRequest:
     def _wait(self) -> None:
         ends, began = self.owner.ends, time.monotonic()
         looked, has_told, pause = began, False, _FIRST_SLEEP
+        wait: Wait | None = None
         while not self.test():
             time.sleep(pause)
             pause = min(pause * 1.2, _LAST_SLEEP)
@@ -142,12 +147,26 @@ class MpiRequest:
             if now - began > _TELL_SECONDS and not has_told:
                 has_told = True
                 ends.tell(self.ranks, _NO_NUMBER if self.number is None else self.number, self.what)
+                if self.place is not None:
+                    wait = Wait(self.what, *self.place, tuple(self.ranks), dict(self.owner.begun_in))
+                    ends.tell_all(wait)
+            if wait is not None:
+                self._check_circle(wait)
             if now - began > self.owner.timeout_seconds:
                 ranks = ", ".join(map(str, self.ranks))
                 raise RankError(
                     f"rank {self.owner.ends.rank}: waited {self.owner.timeout_seconds:g} s for {self.what} "
                     f"of ranks {ranks} (hint: TENON_RANK_TIMEOUT is the limit in seconds)"
                 )
+
+    def _check_circle(self, wait: Wait) -> None:
+        """Raises RankError where this rank waits for one that waits for it, by way of others too."""
+        ends = self.owner.ends
+        found = circle(ends.rank, {**ends.waits, ends.rank: wait})
+        if found is not None and not self.test():
+            lines = [f"rank {ends.rank} waits for {self.what}"]
+            lines += [f"rank {rank} waits for {ends.waits[rank].what}" for rank in found[1:]]
+            raise RankError(f"the ranks wait for one another: {'; '.join(lines)}")
 
     def _check_others(self) -> None:
         """Raises RankError where a rank of the group will not take part."""
@@ -192,6 +211,8 @@ class PendingRequests:
         self.ends = ends
         self.timeout_seconds = timeout_seconds
         self._begun: deque[str] = deque(maxlen=_REMEMBERED)
+        self.begun_in: dict[Ranks, int] = {}
+        """How many collectives this rank has begun in each world, of those that all ranks of it begin."""
         self._pending: list[MpiRequest] = []
         self._checks: list[MpiRequest] = []
         """What compares the ranks, and has not been waited for."""
@@ -243,13 +264,19 @@ class PendingRequests:
         kept: object,
         is_of_all: bool = True,
         is_check: bool = False,
+        world: Ranks | None = None,
     ) -> MpiRequest:
         """
         Returns a request that has begun. Another thread lets MPI get on with it from now on, unless it is a
-        check of what the ranks do. Those of all ranks are numbered, alike on all.
+        check of what the ranks do. Those of all ranks are numbered, alike on all, and so are those of a
+        `world` of some ranks.
         """
         number = self.ends.begun if is_of_all else None
-        request = MpiRequest(self, number, what, ranks, handles, finish, kept)
+        place: tuple[Ranks, int] | None = None
+        if world is not None:
+            self.begun_in[world] = self.begun_in.get(world, 0) + 1
+            place = world, self.begun_in[world]
+        request = MpiRequest(self, number, what, ranks, handles, finish, kept, place)
         if is_of_all:
             self._begun.append(what)
             self.ends.begun += 1

@@ -96,7 +96,8 @@ class MpiWorld:
     ) -> MpiRequest:
         among = [self.ranks[rank] for rank in ranks]
         is_of_all = self.is_of_all and not is_divergent
-        return self.pending.added(what, among, handles, finish, kept, is_of_all, is_check)
+        world = None if is_divergent else self.ranks
+        return self.pending.added(what, among, handles, finish, kept, is_of_all, is_check, world)
 
     def part(self, ranks: tuple[int, ...]) -> MpiWorld:
         """See `World.part`."""

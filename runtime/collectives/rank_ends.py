@@ -22,8 +22,13 @@ from typing import Any
 
 import numpy as np
 
-_GOODBYE, _WAITING = 1, 2
-"""Tags of messages: how many collectives a rank has begun in all; and for which one it waits."""
+from .waits import Wait
+
+_GOODBYE, _WAITING, _WAITING_IN = 1, 2, 3
+"""
+Tags of messages: how many collectives a rank has begun in all; for which one it waits; and in which world,
+with what it has begun in others.
+"""
 
 _MOST_TEXT = 256
 """The most bytes of what a rank says that it waits for."""
@@ -52,6 +57,8 @@ class RankEnds:
         """By rank, how many collectives those had begun that have ended."""
         self.waiting: dict[int, tuple[int, str]] = {}
         """By rank, the number of the collective that it said it waits for, and what that is."""
+        self.waits: dict[int, Wait] = {}
+        """By rank, what it said last that it waits for."""
         self.is_leaving = False
         self._told: set[int] = set()
         """The ranks that know that this one leaves."""
@@ -81,6 +88,9 @@ class RankEnds:
                 source = status.Get_source()
                 text = np.empty(status.Get_count(self.mpi.BYTE), np.uint8)
                 self.comm.Recv([text, self.mpi.BYTE], source, status.Get_tag())
+                if status.Get_tag() == _WAITING_IN:
+                    self.waits[source] = Wait.of(text.tobytes())
+                    continue
                 number = int(text[:8].view(np.int64)[0])
                 if status.Get_tag() == _GOODBYE:
                     self.ended[source] = number
@@ -92,7 +102,13 @@ class RankEnds:
         self._send(ranks, _WAITING, number, what)
 
     def _send(self, ranks: Iterable[int], tag: int, number: int, what: str = "") -> None:
-        text = np.array([number], np.int64).tobytes() + what.encode()[:_MOST_TEXT]
+        self._send_text(ranks, tag, np.array([number], np.int64).tobytes() + what.encode()[:_MOST_TEXT])
+
+    def tell_all(self, wait: Wait) -> None:
+        """Tells all others what this rank waits for."""
+        self._send_text(range(self.size), _WAITING_IN, wait.message)
+
+    def _send_text(self, ranks: Iterable[int], tag: int, text: bytes) -> None:
         message = np.frombuffer(text, np.uint8)
         with self._lock:
             self._sent = [(request, kept) for request, kept in self._sent if not request.Test()]

@@ -62,6 +62,16 @@ def test_mpi_does_what_every_world_must(passes: Callable[..., None], ranks: int)
         ("mesh lacks", r"RankError: rank 2 has ended, and rank 1 waits with it for the mesh of ranks 1, 2$"),
         ("mesh differs", r"RankError: the ranks differ in their program @f: 2 from rank 1$"),
         (
+            "circle",
+            r"RankError: the ranks wait for one another: rank \d waits for the mesh of ranks \d, \d; rank \d "
+            r"waits for the mesh of ranks \d, \d; rank \d waits for the mesh of ranks \d, \d$",
+        ),
+        (
+            "circle of two",
+            r"RankError: the ranks wait for one another: rank \d waits for the others' array that is "
+            r"gathered or resharded; rank \d waits for the others' array that is gathered or resharded$",
+        ),
+        (
             "extent",
             r"TenonError: shard: rank \d: dim 0 of the array has extent 2, which 3 parts of axes x do "
             r"not share",
@@ -73,6 +83,11 @@ def test_what_goes_wrong_on_a_rank_ends_all_with_a_line_that_names_it(mpiexec: R
     assert ran.status != 0 and ran.seconds_of_fault < MOST_SECONDS, ran.text
     assert any(re.search(message, line) for line in ran.says), ran.text
     print(f"{what}: {ran.seconds_of_fault:.1f} s")
+
+
+def test_who_waits_long_for_ranks_that_come_is_no_circle(mpiexec: Run):
+    ran = mpiexec(3, "faults.py", "slow")
+    assert ran.status == 0 and ran.text.count("passed") == 3, ran.text
 
 
 def test_a_rank_that_waits_too_long_ends_all(mpiexec: Run):

@@ -109,6 +109,33 @@ match what:
         mesh = tenon.Mesh((2,), ("x",), ranks=[1, 2])
         if mesh.is_here:
             mesh.world.begin_check(bytes([is_last]) * 32, "program @f").wait()
+    case "circle":
+        # Each meets the next one before the one before.
+        for ranks in ([0, 1], [1, 2], [2, 0])[world.rank :] + ([0, 1], [1, 2], [2, 0])[: world.rank]:
+            if world.rank in ranks:
+                tenon.Mesh((2,), ("x",), ranks=ranks)
+    case "circle of two":
+        pair = tenon.Mesh((2,), ("x",), ranks=[1, 2]) if world.rank else None
+        everyone = tenon.Mesh((world.size,), ("x",))
+        for mesh in (pair, everyone) if world.rank == 1 else (everyone, pair):
+            if mesh is not None:
+                tenon.gather(tenon.shard(np.ones(6, np.float32), tenon.sharding(mesh, "x")))
+    case "slow":
+        # Whoever waits long, and says so, may still be right.
+        pairs = [
+            tenon.Mesh((2,), ("x",), ranks=[rank, rank + 1]) for rank in (0, 1) if world.rank - rank in (0, 1)
+        ]
+        for mesh in pairs:
+            if world.rank == 2:
+                time.sleep(2.5)
+            part = tenon.shard(np.ones(6, np.float32), tenon.sharding(mesh, "x"))
+            for _ in range(2):
+                tenon.gather(part)
+        everyone = tenon.Mesh((world.size,), ("x",))
+        if is_last:
+            time.sleep(2.5)
+        tenon.gather(tenon.shard(np.ones(6, np.float32), tenon.sharding(everyone, "x")))
+        print("passed")
     case "extent":
         mesh = tenon.Mesh((world.size,), ("x",))
         tenon.shard(np.ones(world.size - 1, np.float32), tenon.sharding(mesh, "x"))
