@@ -27,7 +27,8 @@ def eigenvectors(a: Matrices, lower: bool) -> tuple[Matrices, Matrices]:
     eigenvalues in ascending order, as a row; NaN for all of a matrix that has one, or an infinity. What is of
     f32 is computed in f64.
     """
-    return _found(a, lower, with_vectors=True)
+    vectors, values = _found(a, lower, with_vectors=True)
+    return vectors, values
 
 
 def eigenvalues(a: Matrices, lower: bool) -> Matrices:

@@ -153,7 +153,7 @@ def _reduced_apart(value: SSAValue, loop: graph.ScanOp) -> set[Operation]:
             case graph.DynamicUpdateOp() | graph.ScatterOp():
                 waiting.append((op.source, places))
             case graph.PermuteOp():
-                order = op.permutation.get_values()
+                order = op.permutation.data
                 waiting.append((op.source, tuple(places[order.index(dim)] for dim in range(len(order)))))
             case graph.BroadcastOp() | graph.ReshapeOp():
                 waiting.extend((op.source, moved) for moved in _places_of_view(op, places))

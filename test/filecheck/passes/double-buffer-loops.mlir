@@ -146,3 +146,18 @@ func.func @reflected(%x: tensor<64x48xf32>, %v: tensor<64x1xf32>)
   }
   func.return %a, %d, %e : tensor<64x48xf32>, tensor<64x48xf32>, tensor<64x48xf32>
 }
+
+// Sums of rows, as a row: all rows read them.
+// CHECK-LABEL: func.func @transposed
+// CHECK:         graph.scan %i = 20 (
+func.func @transposed(%x: tensor<48x48xf32>) -> tensor<48x48xf32> {
+  %a = graph.scan %i = 20 (%c = %x) : (tensor<48x48xf32>) -> (tensor<48x48xf32>) {
+    %s = graph.reduce add %c axes [1] : tensor<48x48xf32> -> tensor<48xf32>
+    %r = graph.reshape %s : tensor<48xf32> -> tensor<48x1xf32>
+    %p = graph.permute %r [1, 0] : tensor<48x1xf32>
+    %b = graph.broadcast %p : tensor<1x48xf32> -> tensor<48x48xf32>
+    %n = graph.sub %c, %b : tensor<48x48xf32>
+    graph.yield %n : tensor<48x48xf32>
+  }
+  func.return %a : tensor<48x48xf32>
+}

@@ -69,11 +69,12 @@ sched.program @rows(%x: memref<8x16xf32>) : (tensor<8x16xf32>) -> tensor<8x16xf3
 
 // -----
 
-// A column of the innermost axis is not computed apart; that of the only axis is.
+// A column of the innermost axis is computed apart where there is no inside else, as is that of the only axis.
 // CHECK-LABEL: sched.program @columns
-// CHECK:         sched.launch @line_inside(%v, %w)
+// CHECK:         sched.launch @column_inside(%x, %y)
+// CHECK-NEXT:    %{{.*}} = sched.launch @line_inside(%v, %w)
 // CHECK-NEXT:    %{{.*}} = sched.await channel = 1
-// CHECK-NEXT:    %{{.*}} = sched.launch @column(%x, %a, %y)
+// CHECK-NEXT:    %{{.*}} = sched.launch @column_border(%a, %y)
 // CHECK-NEXT:    %{{.*}} = sched.await channel = 2
 // CHECK-NEXT:    %{{.*}} = sched.launch @line_border(%b, %w)
 sched.kernel @column(%x: memref<8x15xf32>, %a: memref<8x1xf32>, %y: memref<8x16xf32>) {
