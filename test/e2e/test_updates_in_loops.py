@@ -229,3 +229,42 @@ def test_a_stencil_between_two_arrays_stores_only_what_changes():
     text = str(program.lower(x).explain())
     assert "select" not in text
     assert "copy" not in loop_of(text[text.index("steps:") :].partition("memory:")[0])
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_an_inner_loop_begins_where_nothing_is_read_any_more(backend: str):
+    """What it begins with is made before a value is read that lies where its result will be carried."""
+
+    def step(roll: Any, put: Any, loop: Any, i: Any, carried: Any) -> Any:
+        a, b, d = carried
+        d = put(d, (1, i), 2)
+        b = roll(b, 1, axis=1)
+        b, d = loop(i, lambda j, inner: (inner[0], inner[0]), (b, d))
+        return b, put(d, (i, i), i), a
+
+    def put(x: Any, at: Any, value: Any) -> Any:
+        x = x.copy()
+        x[at] = value
+        return x
+
+    def counted(n: int, body: Any, carried: Any) -> Any:
+        for number in range(n):
+            carried = body(number, carried)
+        return carried
+
+    def program(a: Any, b: Any, d: Any) -> Any:
+        def body(i: Any, carried: Any) -> Any:
+            return step(
+                tnp.roll,
+                lambda x, at, value: x.at[at].set(value),
+                lambda n, inner, state: tenon.fori_loop(0, n, inner, state),
+                i,
+                carried,
+            )
+
+        return tenon.fori_loop(0, 2, body, (a, b, d))
+
+    arrays = [np.arange(4).reshape(2, 2) + 10 * number for number in range(3)]
+    expected = counted(2, lambda i, carried: step(np.roll, put, counted, i, carried), tuple(arrays))
+    for found, value in zip(tenon.jit(program, backend=backend)(*arrays), expected, strict=True):
+        np.testing.assert_array_equal(found, value)

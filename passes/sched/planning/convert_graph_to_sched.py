@@ -467,8 +467,10 @@ class _ProgramBuilder:
     def _share_initial(self, op: graph.WhileOp | graph.ScanOp, scope: Scope) -> None:
         """Has what a loop begins with computed where the loop carries it, if nothing else is kept there."""
         made = {kernel.root for kernel in scope.plan.kernels} | set(scope.plan.bodies)
+        # The loop's result, or what updates it, takes the place of what others may still read until the loop.
+        held = {self.buffers[value] for value in scope.in_place}
         for value, result in zip(op.initial, op.results, strict=False):
-            if result in scope.in_place:
+            if self.buffers[result] in held:
                 continue
             if value.owner in made and value.has_one_use() and value not in self.buffers:
                 self.buffers[value] = self.buffers[result]
