@@ -302,6 +302,8 @@ class _KernelMapper:
                 lanes = self._lanes(columns, frozenset(turned))
                 if lanes < 4 or self._most(around) < lanes or not _is_nest(around, columns):
                     return False
+                if self._has_counts_along(around):
+                    return False
                 self._set(columns, MappingAttr.get(vector=lanes), "neighbours in what is stored")
                 why = "neighbours in what is loaded, transposed in registers"
                 self._set(around, MappingAttr.get(unroll=lanes), why)

@@ -84,3 +84,21 @@ def test_two_kernels_write_a_mask_each_and_do_no_more_than_it_leaves(backend: st
         sums = expected[k:, k:].sum(axis=1)
         expected[k:, k:] -= sums[:, None] * 0.125 + sums[None, :] * 0.25
     np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_a_transpose_whose_rows_a_mask_leaves_out_is_not_made_of_squares(backend: str):
+    def program(x: Any, y: Any) -> Any:
+        rows, columns = tnp.arange(33)[:, None], tnp.arange(33)
+
+        def body(state: Any) -> Any:
+            i, x = state
+            is_left = ~(columns <= 30) & (((rows + columns) % 2 == i % 2) & (rows == 0))
+            return i + 1, tnp.where(is_left, y.T, x)
+
+        return tenon.while_loop(lambda state: state[0] < 3, body, (0, x))[1]
+
+    x = np.arange(33 * 33, dtype=np.int32).reshape(33, 33)
+    expected = x.copy()
+    expected[0, 31:] = -x.T[0, 31:]
+    np.testing.assert_array_equal(tenon.jit(program, backend=backend)(x, -x), expected)
