@@ -16,7 +16,7 @@ from tenon.dialects.modules.parsing import parse_module
 
 Array = npt.NDArray[Any]
 
-N = 1001
+N = 5001
 KEYS = np.random.default_rng(0).integers(0, N, 60)
 X = np.random.default_rng(1).integers(-50, 50, N)
 Y = X[::-1].copy()
