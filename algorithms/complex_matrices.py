@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
-from .factorizations import first_failure, pivot_row
+from .factorizations import first_failed, first_failure, pivot_row
 from .matrices import Matrices
 from .triangles import factored, solved
 
@@ -170,8 +170,8 @@ def complex_lu(a: ComplexMatrices) -> tuple[ComplexMatrices, Matrices, Matrices]
         factor = (column * one.where(is_zero, pivot).inverse).kept(rows > number)
         a = a - factor * own.kept(columns > number)
         a = factor.where((rows > number) & columns.equals(number), a)
-        first = (is_zero & failed.equals(0)).where((number + 1).cast(i32), failed)
-        return [a.re, a.im, pivots.with_row(at, (chosen + 1).cast(i32)), first]
+        failed = first_failed(failed, is_zero, number)
+        return [a.re, a.im, pivots.with_row(at, (chosen + 1).cast(i32)), failed]
 
     pivots, failed = a.re.filled(0, count, 1, i32), a.re.filled(0, 1, 1, i32)
     re, im, pivots, failed = a.re.repeated(count, (a.re, a.im, pivots, failed), step)

@@ -8,14 +8,14 @@ for Symmetric Matrices (1968). The vectors are kept as rows, so that a rotation 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ..dialects import graph
 from ..dialects.graph import ReduceKind
 from .factorizations import product_of_reflections, reflection
 from .matrices import Matrices
-from .rotations import EPSILON, Rotation, after_one, order_of, ordered, rotation, scaled
+from .rotations import EPSILON, Rotation, after_one, each_in_f64, in_order, order_of, rotation, scaled
 
 _MOST_SWEEPS = 30
 """For each eigenvalue; 2 are enough on average."""
@@ -27,22 +27,22 @@ def eigenvectors(a: Matrices, lower: bool) -> tuple[Matrices, Matrices]:
     eigenvalues in ascending order, as a row; NaN for all of a matrix that has one, or an infinity. What is of
     f32 is computed in f64.
     """
-    vectors, values = _found(a, lower, with_vectors=True)
+    if not a.n_rows:
+        return a, a.filled(0, 1, 0)
+    vectors, values = each_in_f64(a, lambda one: _found(one, lower, with_vectors=True))
     return vectors, values
 
 
 def eigenvalues(a: Matrices, lower: bool) -> Matrices:
     """Returns the eigenvalues alone, which `eigenvectors` gives too, with the same bits."""
-    return _found(a, lower, with_vectors=False)[-1]
+    if not a.n_rows:
+        return a.filled(0, 1, 0)
+    (values,) = each_in_f64(a, lambda one: _found(one, lower, with_vectors=False))
+    return values
 
 
 def _found(a: Matrices, lower: bool, with_vectors: bool) -> list[Matrices]:
-    if not a.n_rows:
-        return [*([a] if with_vectors else []), a.filled(0, 1, 0)]
-    if a.c.element(a.value) != f64:
-        return [each.cast(f32) for each in _found(a.cast(f64), lower, with_vectors)]
-    if a.batch:
-        return a.each(lambda one: _found(one, lower, with_vectors))
+    """Returns the eigenvectors of one matrix of f64, if asked for, and the eigenvalues."""
     triangle = a.in_triangle(lower).where(a, 0)
     a, scale, is_finite = scaled(triangle + a.on_diagonal.where(0, triangle.transposed))
     a, factors = _tridiagonal(a)
@@ -51,10 +51,9 @@ def _found(a: Matrices, lower: bool, with_vectors: bool) -> list[Matrices]:
     beside = a.part(-2, 1, n - 1).part(-1, 0, n - 1).diagonal.transposed.joined(-2, a.filled(0, 1, 1))
     vectors = [_transposed_product(a, factors)] if with_vectors else []
     values, *vectors = _iterated(a.diagonal.transposed, beside, vectors)
-    values = values.transposed * scale
     order = order_of(values, descending=False)
-    columns = [each.transposed for each in vectors]
-    return [is_finite.where(ordered(each, order), float("nan")) for each in (*columns, values)]
+    found = [in_order(each, order).transposed for each in (*vectors, values * scale)]
+    return [is_finite.where(each, float("nan")) for each in found]
 
 
 def _tridiagonal(a: Matrices) -> tuple[Matrices, Matrices]:

@@ -52,7 +52,7 @@ def _eliminated(
         column = c.binary(graph.AddOp, at, done) if done else at
         a, chosen, pivot = _column_eliminated(a, at, column)
         pivots = pivots.with_row(at, (chosen + (done + 1)).cast(i32))
-        return [a, pivots, _first_failed(failed, pivot, a.number(column))]
+        return [a, pivots, first_failed(failed, pivot.equals(0), a.number(column))]
 
     factors, pivots, failed = a.repeated(count, (a, pivots, failed), step)
     return factors, pivots, failed
@@ -82,9 +82,9 @@ def pivot_row(column: Matrices, number: Matrices) -> Matrices:
     return column.of(found).cast(i64)
 
 
-def _first_failed(failed: Matrices, pivot: Matrices, column: Matrices) -> Matrices:
-    """Returns the number from 1 of the first column whose pivot was 0, where there was none before."""
-    return (pivot.equals(0) & failed.equals(0)).where((column + 1).cast(i32), failed)
+def first_failed(failed: Matrices, is_failing: Matrices, column: Matrices) -> Matrices:
+    """Returns the number from 1 of the first column that failed: of this one where none did before."""
+    return (is_failing & failed.equals(0)).where((column + 1).cast(i32), failed)
 
 
 def _block_eliminated(at: SSAValue, a: Matrices, pivots: Matrices, failed: Matrices) -> list[Matrices]:
@@ -98,7 +98,7 @@ def _block_eliminated(at: SSAValue, a: Matrices, pivots: Matrices, failed: Matri
         place = c.binary(graph.AddOp, begin, inner)
         panel, chosen, pivot = _column_eliminated(panel, place, inner)
         pivots = pivots.with_row(place, (chosen + 1).cast(i32))
-        failed = _first_failed(failed, pivot, panel.number(place))
+        failed = first_failed(failed, pivot.equals(0), panel.number(place))
         return [a.with_rows_exchanged(place, chosen), panel, pivots, failed]
 
     initial = (a, a.columns(begin, BLOCK), pivots, failed)

@@ -4,9 +4,11 @@ What iterations for eigenvalues and for singular values have in common: plane ro
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import SSAValue
 
 from ..dialects import graph
 from .matrices import Matrices
@@ -64,15 +66,19 @@ def after_one(a: Matrices) -> Matrices:
     return first.joined(-2, a.filled(0, a.n_rows, 1).joined(-1, a))
 
 
-def order_of(values: Matrices, descending: bool) -> Matrices:
-    """Returns the places of a row's elements in order, as a row."""
-    axis = len(values.shape) - 1
-    return values.of(values.c.add(graph.ArgsortOp(values.value, axis, descending)))
+def each_in_f64(a: Matrices, algorithm: Callable[[Matrices], Sequence[Matrices]]) -> list[Matrices]:
+    """Returns what an algorithm of one f64 matrix makes of each; what it makes of f32 is of f32 again."""
+    if a.c.element(a.value) != f64:
+        return [found.cast(f32) for found in each_in_f64(a.cast(f64), algorithm)]
+    return a.each(algorithm) if a.batch else list(algorithm(a))
 
 
-def ordered(a: Matrices, order: Matrices) -> Matrices:
-    """Returns columns in an order, as products with the matrix that says it: exact, as each is of one."""
-    n = a.n_columns
-    square = a.filled(0, n, n)
-    places = order.cast(i64)
-    return a @ square.places(-2).equals(places).where(square.ones, 0)
+def order_of(column: Matrices, descending: bool) -> SSAValue:
+    """Returns the numbers of the elements of a column of one matrix in order, of shape (rows)."""
+    places = column.c.add(graph.ArgsortOp(column.value, 0, descending))
+    return column.c.reshape(places, (column.n_rows,))
+
+
+def in_order(rows: Matrices, order: SSAValue) -> Matrices:
+    """Returns the rows of one matrix in an order."""
+    return rows.of(rows.c.add(graph.GatherOp(rows.value, [order], [0])))

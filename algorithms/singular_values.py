@@ -8,14 +8,14 @@ rotation changes two lines of memory.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ..dialects import graph
 from ..dialects.graph import ReduceKind
 from .factorizations import product_of_reflections, reflection
 from .matrices import Matrices
-from .rotations import EPSILON, after_one, order_of, ordered, rotation, scaled
+from .rotations import EPSILON, after_one, each_in_f64, in_order, order_of, rotation, scaled
 
 _MOST_SWEEPS = 30
 """For each singular value; 2 are enough on average."""
@@ -33,7 +33,8 @@ def singular_vectors(a: Matrices, full: bool) -> tuple[Matrices, Matrices, Matri
     if a.n_rows < a.n_columns:
         v, values, u = singular_vectors(a.transposed, full)
         return u.transposed, values, v.transposed
-    values, u, v = _found(a, a.n_rows if full else a.n_columns)
+    n_left = a.n_rows if full else a.n_columns
+    values, u, v = each_in_f64(a, lambda one: _found(one, n_left))
     return u, values, v.transposed
 
 
@@ -41,15 +42,15 @@ def singular_values(a: Matrices) -> Matrices:
     """Returns the singular values alone, which `singular_vectors` gives too, with the same bits."""
     if not min(a.n_rows, a.n_columns):
         return a.filled(0, 1, 0)
-    return _found(a if a.n_rows >= a.n_columns else a.transposed, 0)[0]
+    (values,) = each_in_f64(a if a.n_rows >= a.n_columns else a.transposed, lambda one: _found(one, 0))
+    return values
 
 
 def _found(a: Matrices, n_left: int) -> list[Matrices]:
-    """Returns the singular values and as many left vectors as asked for, and all right ones, as columns."""
-    if a.c.element(a.value) != f64:
-        return [each.cast(f32) for each in _found(a.cast(f64), n_left)]
-    if a.batch:
-        return a.each(lambda one: _found(one, n_left))
+    """
+    Returns the singular values of one matrix of f64, and as many left vectors as asked for, and all right
+    ones, as columns; no vectors where none are asked for.
+    """
     a, scale, is_finite = scaled(a)
     n = a.n_columns
     a, left, right = _bidiagonal(a)
@@ -63,14 +64,13 @@ def _found(a: Matrices, n_left: int) -> list[Matrices]:
         vectors = [product.part(-2, 0, n), _right_product(square, right)]
         others = [product.part(-2, n, n_left - n)] if n_left > n else []
     values, *vectors = _iterated(square.diagonal.transposed, beside, vectors)
-    size = values.magnitude
-    order = order_of(size.transposed, descending=True)
-    found = [ordered((size * scale).transposed, order)]
+    order = order_of(values.magnitude, descending=True)
+    found = [in_order(values.magnitude * scale, order).transposed]
     if vectors:
         own, right_rows = vectors
         signs = values.ones.signed_as(values)
-        columns = ordered(own.transposed, order).joined(-1, *(each.transposed for each in others))
-        found += [columns, ordered((right_rows * signs).transposed, order)]
+        found.append(in_order(own, order).joined(-2, *others).transposed)
+        found.append(in_order(right_rows * signs, order).transposed)
     return [is_finite.where(each, float("nan")) for each in found]
 
 

@@ -11,6 +11,7 @@ from xdsl.ir import Block, SSAValue
 from ..dialects import graph
 from ..dialects.graph.control import COUNTER
 from .emitter import Emitter, yield_of
+from .factorizations import first_failed
 from .matrices import Matrices, stacked_types
 
 
@@ -87,8 +88,7 @@ def _eliminated(
     left_above = stays.where(own_above, factor * own_above * -1)
     chosen_b = stays.where(b, own_b)
     left_b = stays.where(own_b, b) - factor * chosen_b
-    number = chosen.number(at).cast(i32) + 1
-    failed = (chosen.equals(0) & failed.equals(0)).where(number, failed)
+    failed = first_failed(failed, chosen.equals(0), chosen.number(at))
     return (left, left_above, left_b, failed), (chosen, other, stays.where(0, own_above), chosen_b)
 
 
