@@ -12,35 +12,33 @@ from __future__ import annotations
 import builtins
 import operator
 import warnings
-from array import array as PlainArray
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
-from types import (
-    BuiltinMethodType,
-    CodeType,
-    FunctionType,
-    MappingProxyType,
-    MemberDescriptorType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
-from ..sharding.sharded_array import ShardedArray
 from .code_reads import Chain, Step, chains_of, text_of
+from .contents import (
+    CONTAINERS,
+    MAPPINGS,
+    MISSING,
+    MOST_DEPTH,
+    MOST_ITEMS,
+    arrays_in,
+    has_contents,
+    has_too_many_items,
+    is_outside,
+    is_package_outside,
+)
+from .fingerprints import Fingerprint, of_array, of_values
 
-_OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
-"""Packages whose functions do not change."""
-
-_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 2048, 4, 256
+_MOST_FUNCTIONS = 256
 
 _OF_TYPES = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 """Attributes of arrays that say nothing of values."""
@@ -53,28 +51,6 @@ _WITHOUT_VALUES = ("getattr", "hasattr", "id", "isinstance", "len", "type")
 
 _MOST_NBYTES = 1 << 20
 """How large an array in a container or an object may be for changes of elements that are read from it."""
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
-
-
-class _Same:
-    """Equal to another one for the very same object, which it keeps alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object):
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,13 +107,13 @@ class Watch:
             return self
         whole = replace(self, steps=self.steps[:-1])
         owner = whole.read()
-        return whole if isinstance(owner, _CONTAINERS) and value.__self__ is owner else self
+        return whole if isinstance(owner, CONTAINERS) and value.__self__ is owner else self
 
     def is_in_package(self) -> bool:
         """Returns whether the steps go through a module of a package that does not change."""
         for count in range(len(self.steps) + 1):
             value = replace(self, steps=self.steps[:count]).read()
-            if isinstance(value, ModuleType) and _is_package_outside(value.__name__):
+            if isinstance(value, ModuleType) and is_package_outside(value.__name__):
                 return True
         return False
 
@@ -163,15 +139,15 @@ class Guard:
         if value is self.kept and self.is_atomic:
             return self.code is None or value.__code__ is self.code
         if self.has_values:
-            return fingerprint_of_values(value) == self.fingerprint
-        return fingerprint(value, self.is_array) == self.fingerprint
+            return of_values(value) == self.fingerprint
+        if self.is_array:
+            return of_array(value) == self.fingerprint
+        return self.fingerprint.matches(value)
 
     def with_values(self) -> Guard:
         """Returns the guard of an array's values, and not of its dtype and shape alone."""
         is_immutable = isinstance(self.kept, Array)
-        return replace(
-            self, fingerprint=fingerprint_of_values(self.kept), is_atomic=is_immutable, has_values=True
-        )
+        return replace(self, fingerprint=of_values(self.kept), is_atomic=is_immutable, has_values=True)
 
     def __str__(self) -> str:
         return f"'{self.watch.text}'"
@@ -191,16 +167,18 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     for watch, value in zip(watches.values(), values, strict=True):
         is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
         is_array = is_array and not watch.is_by_identity and not watch.has_values
-        is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
+        is_atomic = not isinstance(value, CONTAINERS) and not has_contents(value)
         code = value.__code__ if isinstance(value, FunctionType) else None
-        guard = Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic, code=code)
-        if not is_array and not watch.is_by_identity and _is_too_large(value, [_MOST_ITEMS], _MOST_DEPTH):
+        guard = Guard(
+            watch, of_array(value) if is_array else Fingerprint(value), value, is_array, is_atomic, code=code
+        )
+        if not is_array and not watch.is_by_identity and has_too_many_items(value):
             _warn_of_size(watch.text)
         has_values = watch.has_values and isinstance(value, np.ndarray)
         guards.append(guard.with_values() if has_values else guard)
     known = set(numbers)
     for watch, value in zip(watches.values(), values, strict=True):
-        for array in _arrays_in(value, _MOST_DEPTH):
+        for array in arrays_in(value, _MOST_NBYTES):
             if id(array) not in known:
                 known.add(id(array))
                 guards.append(_guard_of_item(f"an array in {watch.text}", array))
@@ -209,52 +187,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
 
 def _guard_of_item(text: str, array: Any) -> Guard:
     """Returns the guard of an array that a guard of what it is in holds in its place."""
-    return Guard(Watch(text, lambda: array, ()), fingerprint(array, True), array, True, True)
-
-
-def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
-    """Returns the arrays of numpy in a container or an object whose elements may be read one by one."""
-    if not depth:
-        return
-    for item in islice(_items_in(value), _MOST_ITEMS):
-        if isinstance(item, np.ndarray):
-            if item.nbytes <= _MOST_NBYTES:
-                yield item
-        else:
-            yield from _arrays_in(item, depth - 1)
-
-
-def _items_in(value: Any) -> Iterator[Any]:
-    """Returns the items of a container, or the attributes of an object."""
-    items: Any = cast("tuple[Any, ...]", ())
-    if isinstance(value, _MAPPINGS):
-        items = cast("Mapping[Any, Any]", value).values()
-    elif isinstance(value, _CONTAINERS):
-        items = cast(Any, value)
-    elif isinstance(value, partial):
-        found = cast("partial[Any]", value)
-        items = (found.args, found.keywords)
-    elif _has_contents(value):
-        items = _attributes_of(value).values()
-    return iter(cast("Iterable[Any]", items))
-
-
-def _is_too_large(value: Any, left: list[int], depth: int) -> bool:
-    """
-    Returns whether a value has items that may be changed without being seen: too many of them, where `left`
-    are looked at, as fingerprints do.
-    """
-    left[0] -= 1
-    items = list(_items_in(value)) if depth else []
-    if not items:
-        return False
-    looked_at = items[: _MOST_ITEMS if left[0] > 0 else 0]
-    rest = items[len(looked_at) :]
-    if rest and (
-        not isinstance(value, tuple | frozenset) or any(any(True for _ in _items_in(each)) for each in rest)
-    ):
-        return True
-    return any(_is_too_large(item, left, depth - 1) for item in looked_at)
+    return Guard(Watch(text, lambda: array, ()), of_array(array), array, True, True)
 
 
 class UnseenChangesWarning(UserWarning):
@@ -263,239 +196,11 @@ class UnseenChangesWarning(UserWarning):
 
 def _warn_of_size(text: str) -> None:
     warnings.warn(
-        f"tenon: '{text}' holds more than {_MOST_ITEMS} items: changes of the others are not seen by the "
+        f"tenon: '{text}' holds more than {MOST_ITEMS} items: changes of the others are not seen by the "
         "jitted function that reads it (hint: give it as an argument, or read from an array)",
         UnseenChangesWarning,
         stacklevel=2,
     )
-
-
-def fingerprint(value: Any, is_array: bool = False) -> Any:
-    """Returns what is equal for values that a program cannot tell apart."""
-    if is_array and isinstance(value, Array):
-        return (value.aval, value.sharding) if isinstance(value, ShardedArray) else value.aval
-    if is_array and isinstance(value, np.ndarray):
-        array = cast(Any, value)
-        try:
-            return as_concrete(array).aval
-        except TypeError:
-            return _Same(array)  # Of a dtype that no program has: the function may read it all the same.
-    return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
-
-
-def fingerprint_of_values(value: Any) -> Any:
-    """
-    Returns what is equal for arrays of the same dtype, shape and values. Frozen ones are equal to themselves:
-    they may be large, and nobody changes them.
-    """
-    if is_frozen(value):
-        return _Same(value)
-    array: Any = value.values if isinstance(value, ConcreteArray) else value
-    if not isinstance(array, np.ndarray):
-        return _Same(value)
-    array = cast(Any, array)
-    if array.dtype.hasobject:
-        return _Same(value)
-    return type(value), array.dtype, array.shape, array.tobytes()
-
-
-def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
-    left[0] -= 1
-    kind: Any = value.__class__
-    known = _WRITERS.get(kind)
-    if known is None:
-        known = _writer_of(kind)
-        if len(_WRITERS) < _MOST_CLASSES:
-            _WRITERS[kind] = known
-    return known(value, left, depth)
-
-
-def _of_plain(value: Any, left: list[int], depth: int) -> Any:
-    return value.__class__, value
-
-
-def _of_float(value: float, left: list[int], depth: int) -> Any:
-    return float, value.hex()
-
-
-def _of_numpy(value: Any, left: list[int], depth: int) -> Any:
-    return value.__class__, value.dtype, value.tobytes()
-
-
-def _of_method(value: Any, left: list[int], depth: int) -> Any:
-    return MethodType, _Same(value.__func__), _Same(value.__self__)
-
-
-def _first(items: Any) -> list[Any]:
-    return list(cast("Iterator[Any]", islice(items, _MOST_ITEMS)))
-
-
-def _rest_of(value: Any) -> Any:
-    """Returns what stands for the items that are not looked at: the container, where there are such."""
-    return _Same(value) if len(value) > _MOST_ITEMS else None
-
-
-def _of_sequence(value: Any, left: list[int], depth: int) -> Any:
-    if not depth or left[0] <= 0:
-        return _Same(value)
-    items = [_fingerprint(item, left, depth - 1) for item in _first(value)]
-    return value.__class__, len(value), items, _rest_of(value)
-
-
-def _of_dict(value: Any, left: list[int], depth: int) -> Any:
-    if not depth or left[0] <= 0:
-        return _Same(value)
-    items = value.items() if len(value) <= _MOST_ITEMS else islice(value.items(), _MOST_ITEMS)
-    return (
-        value.__class__,
-        len(value),
-        [
-            (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
-            for key, item in list(items)
-        ],
-        _rest_of(value),
-    )
-
-
-def _of_set(value: Any, left: list[int], depth: int) -> Any:
-    if not depth or left[0] <= 0:
-        return _Same(value)
-    items = [_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
-    return value.__class__, items, _rest_of(value)
-
-
-def _of_partial(value: Any, left: list[int], depth: int) -> Any:
-    if not depth or left[0] <= 0:
-        return _Same(value)
-    parts = (value.func, value.args, value.keywords)
-    return _Same(value), [_fingerprint(part, left, depth - 1) for part in parts]
-
-
-def _of_other(value: Any, left: list[int], depth: int) -> Any:
-    return _Same(value)
-
-
-def _of_function(value: FunctionType, left: list[int], depth: int) -> Any:
-    return _Same(value), _Same(value.__code__)
-
-
-def _of_class(value: type[Any], left: list[int], depth: int) -> Any:
-    """As that of an object, with what the class has from others that may change too."""
-    if not depth or left[0] <= 0 or _is_package_outside(value.__module__):
-        return _Same(value)
-    return _Same(value), _fingerprint(_class_attributes(value), left, depth - 1)
-
-
-Writer = Callable[[Any, list[int], int], Any]
-
-_WRITERS: dict[type[Any], Writer] = {
-    float: _of_float,
-    **dict.fromkeys((int, bool, str, bytes, type(None)), _of_plain),
-    MethodType: _of_method,
-    **dict.fromkeys((list, tuple, deque, bytearray, PlainArray), _of_sequence),
-    **dict.fromkeys((dict, MappingProxyType), _of_dict),
-    **dict.fromkeys((set, frozenset), _of_set),
-    partial: _of_partial,
-    FunctionType: _of_function,
-    type: _of_class,
-}
-"""What writes the fingerprints of the values of classes met so far."""
-
-_MOST_CLASSES = 1024
-
-
-def _writer_of(kind: type[Any]) -> Writer:
-    """Returns what writes the fingerprints of the values of a class that is not Python's."""
-    if issubclass(kind, np.generic):
-        return _of_numpy
-    if issubclass(kind, np.dtype):
-        return _of_plain
-    if issubclass(kind, type):
-        return _of_class
-    # A member of an enum is one object for good, whatever its attributes are.
-    if issubclass(kind, Enum):
-        return _of_other
-    items = next((writer for base, writer in _ITEMS.items() if issubclass(kind, base)), None)
-    if items is None and not _is_of_user(kind):
-        return _of_other
-    names = _names_of(kind)
-
-    def of_object(value: Any, left: list[int], depth: int) -> Any:
-        if not depth or left[0] <= 0 or type(value) is not kind:
-            return _Same(value)
-        own = getattr(value, "__dict__", None)
-        parts = _of_dict(own, left, depth - 1) if isinstance(own, dict) else None
-        if not names and items is None:
-            return _Same(value), parts
-        others = [
-            _fingerprint(getattr(value, name, MISSING), left, depth - 1)
-            for name in names
-            if name not in (own or ())
-        ]
-        return _Same(value), parts, others, None if items is None else items(value, left, depth)
-
-    return of_object
-
-
-_ITEMS: dict[type[Any], Writer] = {
-    **dict.fromkeys((list, tuple, deque, bytearray, PlainArray), _of_sequence),
-    dict: _of_dict,
-    **dict.fromkeys((set, frozenset), _of_set),
-}
-"""What writes the items of the objects of a class that has them from one of Python's."""
-
-
-def _has_contents(value: Any) -> bool:
-    """Returns whether a value is an object of the user's, with attributes that may change."""
-    kind: Any = value.__class__
-    if issubclass(kind, type):
-        return not _is_package_outside(value.__module__)
-    return kind is partial or (
-        _is_of_user(kind) and kind is type(value) and (_names_of(kind) != () or hasattr(value, "__dict__"))
-    )
-
-
-def _attributes_of(value: Any) -> dict[str, Any]:
-    """Returns the attributes of an object: its own, and those of its class that are no methods."""
-    own = getattr(value, "__dict__", None)
-    names = _names_of(value.__class__)
-    found = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
-    if not names:
-        return found
-    others = {name: getattr(value, name, MISSING) for name in names if name not in found}
-    return {**found, **others}
-
-
-@lru_cache(_MOST_CLASSES)
-def _names_of(kind: type[Any]) -> tuple[str, ...]:
-    """Returns the slots of a class, and what it holds itself beside methods."""
-    slots: list[str] = []
-    for base in kind.__mro__:
-        if not _is_package_outside(base.__module__):
-            slots += [name for name, member in vars(base).items() if isinstance(member, MemberDescriptorType)]
-    return tuple(dict.fromkeys((*slots, *_class_attributes(kind))))
-
-
-def _class_attributes(kind: type[Any]) -> dict[str, Any]:
-    """Returns what a class, and those it is made of, hold beside methods and what Python puts there."""
-    found: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        if not _is_package_outside(base.__module__):
-            for name, value in vars(base).items():
-                # What has `__get__` is a method, a property or a slot: what runs is followed elsewhere.
-                if not (name.startswith(("__", "_abc_")) or hasattr(cast(Any, type(value)), "__get__")):
-                    found[name] = value
-    return found
-
-
-def _is_of_user(kind: type[Any]) -> bool:
-    if issubclass(kind, Array | np.ndarray | type | FunctionType | ModuleType):
-        return False
-    return not _is_package_outside(kind.__module__)
-
-
-_MAPPINGS = (dict, MappingProxyType)
-_CONTAINERS = (list, tuple, set, frozenset, deque, bytearray, PlainArray, *_MAPPINGS)
 
 
 class _Search:
@@ -601,7 +306,7 @@ class _Search:
             # What the function does without it may change once it is there.
             _set(watches, f"{number} {watch.text}", watch)
             return
-        if _is_outside(value):
+        if is_outside(value):
             if watch.is_in_package():
                 return
             whole = watch.through_method(value)
@@ -611,16 +316,16 @@ class _Search:
         if chain.callee is not None and isinstance(value, np.ndarray) and is_native():
             watch = replace(watch, has_values=True)
         key = f"{number} {watch.text}"
-        if not is_argument or chain.steps or (_has_contents(value) and _is_hashed_by_identity(value)):
+        if not is_argument or chain.steps or (has_contents(value) and _is_hashed_by_identity(value)):
             _set(watches, key, watch)
         if key in self._followed:
             return
         if chain.is_handed_over and watch.reader is None:
-            for each in _functions_in(value, _MOST_DEPTH):
+            for each in _functions_in(value, MOST_DEPTH):
                 self._later.append(partial(self._find, each, {}, each))
             return
         self._followed.add(key)
-        for each in _functions_in(value, _MOST_DEPTH):
+        for each in _functions_in(value, MOST_DEPTH):
             self._find(each, {}, watch.reader)
 
 
@@ -678,14 +383,14 @@ def _wrapped_by(value: Any) -> Any:
 
 def _functions_in(value: Any, depth: int) -> Iterator[Any]:
     """Returns what can be called: a function, an object with `__call__`, and such items of containers."""
-    if isinstance(value, _CONTAINERS):
-        items = cast("Any", value.values() if isinstance(value, _MAPPINGS) else value)
-        for item in islice(items, _MOST_ITEMS if depth else 0):
+    if isinstance(value, CONTAINERS):
+        items = cast("Any", value.values() if isinstance(value, MAPPINGS) else value)
+        for item in islice(items, MOST_ITEMS if depth else 0):
             yield from _functions_in(item, depth - 1)
     elif callable(value) and not isinstance(value, type):
         # What runs is the function that a partial is of.
         function = cast("partial[Any]", value).func if isinstance(value, partial) else value
-        if not _is_outside(function):
+        if not is_outside(function):
             yield value
 
 
@@ -712,18 +417,3 @@ def _watch(
     # Of a function inside this one a variable may be an argument of this one.
     value = arguments[name]
     return Watch(text, lambda: value, steps)
-
-
-def _is_outside(value: Any) -> bool:
-    """Returns whether a value is a module, or a function or class of a package that does not change."""
-    if isinstance(value, ModuleType):
-        return True
-    if not (isinstance(value, type) or callable(value)) or isinstance(value, Array):
-        return False
-    module = getattr(value, "__module__", None)
-    return _is_package_outside(str(type(value).__module__ if module is None else module))
-
-
-def _is_package_outside(name: str) -> bool:
-    package = name.split(".")[0]
-    return package in _OUTSIDE and not name.startswith(("tenon.test", "tenon.benchmarks", "tenon.examples"))
