@@ -55,6 +55,13 @@ def serve(connection: Connection, library: Any) -> None:
         connection.send_bytes(pickle.dumps(answer))
 
 
+def take_processor(number: int) -> None:
+    """Keeps this process on one of the processors that it may use, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        usable = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {usable[number % len(usable)]})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="One process of a contender.")
     parser.add_argument("library", choices=("tenon", "jax"))
@@ -64,6 +71,7 @@ def main() -> None:
     parser.add_argument("--coordinator", help="host:port where processes of jax meet")
     options = parser.parse_args()
     if options.process is not None:
+        take_processor(options.process)
         jax: Any = importlib.import_module("jax")
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(options.coordinator, 2, options.process)

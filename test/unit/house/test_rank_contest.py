@@ -4,11 +4,22 @@ import multiprocessing
 import sys
 from threading import Thread
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
-from tenon.benchmarks.ranks.contender import serve
-from tenon.benchmarks.ranks.contest import ALONE, Contender, check, contest, line_of, main, start
+from tenon.benchmarks.ranks.contender import serve, take_processor
+from tenon.benchmarks.ranks.contest import (
+    ALONE,
+    ENTRIES,
+    Contender,
+    check,
+    contest,
+    count_of,
+    line_of,
+    main,
+    start,
+)
 from tenon.benchmarks.ranks.work import WORK, Work, expected, put_together
 
 SMALL = Work("matmul", 4)
@@ -101,3 +112,26 @@ def test_work_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]):
         main(["other"])
     assert "no work begins so (there are heat 96" in capsys.readouterr().err
     assert all(name == work.name for name, work in WORK.items())
+
+
+def test_a_block_is_as_long_as_asked_where_the_first_calls_take_long():
+    asked: list[int] = []
+
+    def seconds(_way: str, count: int) -> float:
+        asked.append(count)
+        return 1e-3 if count == 2 else 1e-4
+
+    contender = SimpleNamespace(seconds=seconds)
+    assert count_of(cast(Contender, contender), "jit", 40e-3) == 400
+    assert asked == [2, 40, 400]
+
+
+def test_processes_get_processors_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    taken: list[object] = []
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {5, 3}, raising=False)
+    monkeypatch.setattr("os.sched_setaffinity", lambda _, cpus: taken.append(cpus), raising=False)
+    for number in range(3):
+        take_processor(number)
+    assert taken == [{3}, {5}, {3}]
+    for launcher in (ENTRIES["tenon, mpich"].launcher, ENTRIES["tenon, openmpi"].launcher):
+        assert "bind-to core" in " ".join(launcher)
