@@ -5,11 +5,13 @@ A stencil reads an array at some distances. Those of a star lie along one dim ea
 sent by itself. What those of a box lack overlaps: the corners come with the rows, the columns with the
 corners. It is sent together there, a dim after the other: rows first, then columns as long as the rows make
 them, in which the corners come from the neighbour that has got them. A view is cut out of what a rank has and
-got then.
+got then. A padded value that is read in so many ways that it is an array of its own is one array, too, of
+all that its views want of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -20,6 +22,9 @@ from ...dialects.sharding import Interval
 from ...dialects.sharding.blocks import length
 from .exchange import exchange_of
 from .part import Part, Wants
+
+MOST_READS = 4
+"""In how many ways one kernel reads a padded value at most that is no array of its own (`many-reads`)."""
 
 Box = tuple[Interval | None, ...]
 """The indices along each dim of a value; None for all of a dim that is whole."""
@@ -67,6 +72,21 @@ def hulls_of(asked: Sequence[Wants], home: Wants) -> dict[Wants, Wants]:
                 _add(groups, group, home)
         if len(groups) == before:
             return {wants: hull for hull, _, members in groups if len(members) > 1 for wants in members}
+
+
+def spans_of(asked: Sequence[Wants]) -> dict[Wants, Wants]:
+    """
+    Returns for wants of one padded value, each as often as it is read, those that are better made together:
+    in what. Each of them would be an array of its own, as it is read in many ways.
+    """
+    many = [wants for wants, count in Counter(asked).items() if count > MOST_READS]
+    axes = {tuple(None if part is None else part.axes for part in wants) for wants in many}
+    if len(many) < 2 or len(axes) > 1:
+        return {}
+    span = many[0]
+    for wants in many[1:]:
+        span = tuple(_hull(one, other) for one, other in zip(span, wants, strict=True))
+    return dict.fromkeys(many, span)
 
 
 def _add(

@@ -56,7 +56,7 @@ from ...dialects.sharding import (
     set_shardings,
 )
 from .bundles import bundle
-from .halos import hulls_of
+from .halos import hulls_of, spans_of
 from .part import Wants
 from .partitioner import Partitioner
 from .parts.read_in_place import read_in_place
@@ -100,6 +100,10 @@ def mesh_to_partition(module: ModuleOp, who: str) -> Mesh:
     return mesh
 
 
+Together = Mapping[Asker, Mapping[Wants, Wants]]
+"""What is made or sent with what, by who asks for it."""
+
+
 def homes_of(function: func.FuncOp, mesh: Mesh) -> dict[SSAValue, Sharding]:
     """Returns how the values of a function are split, as its annotations say."""
     homes: dict[SSAValue, Sharding] = {}
@@ -132,8 +136,8 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
         for value, sharding in zip(last.operands, said, strict=True)
     ]
 
-    def written(hulls: Mapping[Asker, Mapping[Wants, Wants]]) -> RankProgram:
-        program = RankProgram(mesh, rank, homes, VIEWS, lazy, channels, hulls)
+    def written(hulls: Together, spans: Together) -> RankProgram:
+        program = RankProgram(mesh, rank, homes, VIEWS, lazy, channels, hulls, spans)
         for argument in body.args:
             new = program.block.insert_arg(
                 program.local_type(argument, program.home(argument)), len(program.block.args)
@@ -146,16 +150,24 @@ def _partition(function: func.FuncOp, mesh: Mesh, rank: int, channels: int) -> i
         program.write(func.ReturnOp(*[program.at(value, home) for value, home in pairs]))
         return program
 
-    program = written({})
+    def again(program: RankProgram, hulls: Together, spans: Together) -> RankProgram:
+        # What is read is known now, and that some of it is better made or sent together.
+        Region(program.block).drop_all_references()
+        return written(hulls, spans)
+
+    program, spans = written({}, {}), dict[Asker, Mapping[Wants, Wants]]()
+    for asker, asked in program.asked_padded.items():
+        if found := spans_of(asked):
+            spans[asker] = found
+    if spans:
+        program = again(program, {}, spans)
     hulls = {
         asker: found
         for asker, asked in program.asked.items()
         if (found := hulls_of(asked, program.wants(asker[1])))
     }
     if hulls:
-        # What is read is known now, and that some of it is better sent together.
-        Region(program.block).drop_all_references()
-        program = written(hulls)
+        program = again(program, hulls, spans)
     bundle(program.sums)
     set_shardings(function, [program.home(argument) for argument in body.args], results)
     function.detach_region(function.body)

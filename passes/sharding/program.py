@@ -49,6 +49,7 @@ class RankProgram:
         read_in_place: Mapping[Operation, View],
         last_channel: int = 0,
         hulls: Mapping[Asker, Mapping[Wants, Wants]] | None = None,
+        spans: Mapping[Asker, Mapping[Wants, Wants]] | None = None,
     ) -> None:
         self.mesh = mesh
         self.rank = rank
@@ -64,6 +65,9 @@ class RankProgram:
         self.asked: dict[Asker, list[Wants]] = {}
         """What the views of a region asked of a value of which ranks have other elements."""
         self._hulls: Mapping[Asker, Mapping[Wants, Wants]] = {} if hulls is None else hulls
+        self.asked_padded: dict[Asker, list[Wants]] = {}
+        """What was asked of a padded value in a region, as often as it was."""
+        self._spans: Mapping[Asker, Mapping[Wants, Wants]] = {} if spans is None else spans
         self._halos: ChainMap[tuple[SSAValue, Wants], Piece | Pieces] = ChainMap()
         self._regions = [0]
         self._n_regions = 0
@@ -199,11 +203,23 @@ class RankProgram:
         elif isinstance(owner, Operation) and self.is_view(value) and (view := self.view_of(owner)):
             around, self.location = self.location, owner.location
             try:
+                span = self._spans.get((self._regions[-1], value), {}).get(wants, wants)
+                if span != wants:
+                    return self._within(value, span, wants)
                 return view(self, owner, wants)
             finally:
                 self.location = around
         assert wants != self.wants(value), f"{value} is used before it is written"
         return self._fetched(value, wants)
+
+    def sliced(self, padded: SSAValue, wants: Wants) -> None:
+        """Notes that a slice wants so much of a padded value."""
+        self.asked_padded.setdefault((self._regions[-1], padded), []).append(wants)
+
+    def _within(self, value: SSAValue, span: Wants, wants: Wants) -> SSAValue:
+        """Returns what is wanted of a value, cut out of a span of it."""
+        whole = self.local(value, span)
+        return self._cut_out(Piece(whole, self._box(span)), self._box(wants), whole)
 
     def _fetched(self, value: SSAValue, wants: Wants) -> SSAValue:
         """Returns what is wanted of a value that is there, split as its home says."""

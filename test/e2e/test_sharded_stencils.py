@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.compiler.all_ranks import AllRanks, compiled_call, partitioned_for_all
-from tenon.dialects import context, sched
+from tenon.dialects import context, graph, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.steps.borders.split_halos import SplitHalosPass
@@ -209,6 +209,27 @@ def test_the_inside_of_a_box_runs_while_rows_are_sent(extents: tuple[int, ...], 
         assert len(begins) == len(awaits) == len(mesh)
         # Columns go out once the rows are there that their corners come with.
         assert begins[0] < inside < awaits[0] < begins[1] < max(awaits) < min(borders)
+
+
+@pytest.mark.parametrize("mesh", [(2,), (3,), (1, 2)])
+def test_what_a_box_along_one_axis_pads_is_one_array(mesh: tuple[int, ...]):
+    text = box((42, 40, 30), mesh, 2)
+    ranks, x = ranks_of(text), np.random.default_rng(1).standard_normal((42, 40, 30)).astype(np.float32)
+    for program in ranks.programs:
+        assert sum(isinstance(op, graph.PadOp) for op in program.module.walk()) == 1
+    with record_timeline() as timeline:
+        (found,) = ranks.run([x], compiled_call("llvm", None, {}))
+    assert found.tobytes() == run_module(parse_module(text), None, [x])[0].tobytes()
+    rows: dict[object, list[str]] = {}
+    for span in sorted(timeline.spans, key=lambda span: span.begin_ns):
+        rows.setdefault(span.track, []).append(span.name)
+    found_rows = [names for names in rows.values() if any("_inside" in name for name in names)]
+    assert len(found_rows) == prod(mesh)
+    for names in found_rows:
+        (begin, *_) = [number for number, name in enumerate(names) if name.startswith("begin graph.coll")]
+        (wait, *_) = [number for number, name in enumerate(names) if name.startswith("await graph.coll")]
+        insides = [number for number, name in enumerate(names) if "_inside" in name]
+        assert begin < min(insides) < wait
 
 
 def test_the_inside_runs_between_what_begins_and_what_is_awaited():

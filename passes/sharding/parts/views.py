@@ -70,6 +70,8 @@ def _slice(program: RankProgram, op: Operation, wants: Wants) -> SSAValue:
             asked[dim] = Part(part.axes, intervals)
             begin, end = program.mine(part)
             offsets[dim], sizes[dim] = 0, end - begin
+    if isinstance((padded := _behind(program, op.source)).owner, graph.PadOp):
+        program.sliced(padded, tuple(asked))
     source = program.local(op.source, tuple(asked))
     if tuple(sizes) == program.shape(source):
         return source

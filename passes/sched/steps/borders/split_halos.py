@@ -165,21 +165,25 @@ def _cut(
         return [kernel]
     pieces = [] if depth and is_innermost and not cuts_innermost else _pieces(axis, is_innermost)
     parts = [(piece, _part(kernel, depth, piece)) for piece in pieces]
-    # Neighbours that read alike stay one.
+    # Neighbours that read alike stay one, where it is seen of the one too that it reads no more.
     joined: list[tuple[Piece, frozenset[int]]] = []
     for piece, part in parts:
         read = _read(part, awaited)
         if joined and joined[-1][1] == read:
-            joined[-1] = Piece(joined[-1][0].begin, piece.end, True), read
-        else:
-            joined.append((piece, read))
+            both = Piece(joined[-1][0].begin, piece.end, True)
+            if _read(_part(kernel, depth, both), awaited) == read:
+                joined[-1] = both, read
+                continue
+        joined.append((piece, read))
     if len(joined) < 2:
         return _cut(kernel, depth + 1, awaited, cuts_innermost)
     always = frozenset[int].intersection(*(read for _, read in joined))
     found: list[sched.KernelOp] = []
     for piece, read in joined:
         part = _part(kernel, depth, piece)
-        found += _cut(part, depth + 1, awaited, cuts_innermost) if read == always else [part]
+        # What is most of the kernel is no border: beside it may be what pads, and reads nothing.
+        is_cut = read == always or 2 * _n_elements(part) > _n_elements(kernel)
+        found += _cut(part, depth + 1, awaited, cuts_innermost) if is_cut else [part]
     return found
 
 
