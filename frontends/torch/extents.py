@@ -39,7 +39,8 @@ class Dims:
         self, values: Iterable[Any], bounds: Mapping[Any, Any] = MappingProxyType({}), is_guarded: bool = True
     ) -> None:
         self._bounds = bounds
-        self._is_guarded = is_guarded
+        self.is_guarded = is_guarded
+        self._equal: dict[tuple[Any, Any], bool] = {}
         self._dims: dict[Any, Dim] = {}
         for value in values:
             for symbol in sorted(symbols_of(value), key=str):
@@ -60,9 +61,20 @@ class Dims:
     def are_at_most(self, some: Iterable[Any], others: Iterable[Any]) -> bool:
         """Returns whether torch sees to it, at each call, that no integer is greater than the other one."""
         known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
-        return self._is_guarded and all(
-            known(each <= other) for each, other in zip(some, others, strict=True)
-        )
+        return self.is_guarded and all(known(each <= other) for each, other in zip(some, others, strict=True))
+
+    def are_equal(self, some: Any, other: Any) -> bool:
+        """Returns whether torch sees to it, at each call, that two symbolic integers are the same."""
+        key = expression_of(some), expression_of(other)
+        if key[0] == key[1]:
+            return True
+        # What torch found of the integers it traced with is known at once, and what it asks of others is not.
+        if not self.is_guarded or some.node.hint != other.node.hint:
+            return False
+        if key not in self._equal:
+            known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+            self._equal[key] = known(some == other)
+        return self._equal[key]
 
     @property
     def symbols(self) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import TenonError
 from ..tracing.trace import Trace, TracedArray
 from . import ops as ops  # Which fills the table.
+from .alike import alike_extents, with_extents
 from .extents import Dims, is_symbolic
 from .graph_nodes import Node, is_tensor, location_of, op_name, parts_of, value_of, wanted_of
 from .library import torch_library
@@ -56,11 +57,18 @@ class Writer:
             # What the op reads must be such that there are arrays of it.
             wanted_of(value_of(each), self.dims.extent)
         wanted = wanted_of(value_of(node), self.dims.extent)
-        arguments = [self._argument(each) for each in node.args]
+        alike = alike_extents(node, self.dims)
+        arguments = [with_extents(self._argument(each), alike) for each in node.args]
         left_out = _LEFT_OUT - op.parameters
-        named = {key: self._argument(each) for key, each in node.kwargs.items() if key not in left_out}
+        named = {
+            key: with_extents(self._argument(each), alike)
+            for key, each in node.kwargs.items()
+            if key not in left_out
+        }
         if "wanted" in op.parameters:
             named["wanted"] = wanted
+        if "is_guarded" in op.parameters:
+            named["is_guarded"] = self.dims.is_guarded
         if "layouts" in op.parameters:
             named["layouts"] = [
                 Layout(memory_order(each.shape, each.stride()), has_gaps(each), each.storage_offset())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import numpy as tnp
 from ...tracing import graph_ops as ops
-from ...tracing.extents import greatest, least
+from ...tracing.extents import greatest, is_at_least, least
 from ...tracing.trace import TracedArray
 from .promotion import as_dtype, result_dtype
 from .reductions import axes_of
@@ -37,6 +39,31 @@ def cut_to(x: Traced, shape: Sequence[Any]) -> Traced:
     if tuple(x.shape) == tuple(shape):
         return x
     return ops.slice(x, (0,) * len(shape), shape, (1,) * len(shape))
+
+
+def part_of(
+    x: Traced, offsets: Sequence[Any], sizes: Sequence[Any], strides: Sequence[int], is_guarded: bool
+) -> Traced:
+    """
+    Returns a slice. Along axes where the bounds of dims do not say that all of it is there, elements are read
+    by their indices, if programs are called only where torch found so (`is_guarded`).
+    """
+    open_axes: list[int] = []
+    for axis, (extent, offset, size, stride) in enumerate(zip(x.shape, offsets, sizes, strides, strict=True)):
+        if not is_at_least(extent, offset + (size - 1) * stride + 1):
+            open_axes.append(axis)
+    if not open_axes or not is_guarded:
+        return ops.slice(x, offsets, sizes, strides)
+    for axis in open_axes:
+        indices = ops.iota(0, np.dtype(np.int64), (sizes[axis],)) * strides[axis] + offsets[axis]
+        x = tnp.moveaxis(ops.gather(x, [indices], [axis]), 0, axis)
+    kept = [axis in open_axes for axis in range(len(x.shape))]
+    return ops.slice(
+        x,
+        [0 if is_read else each for is_read, each in zip(kept, offsets, strict=True)],
+        sizes,
+        [1 if is_read else each for is_read, each in zip(kept, strides, strict=True)],
+    )
 
 
 @aten("expand.default", "expand_copy.default")
@@ -87,7 +114,14 @@ def bounds_of(start: Any, end: Any, extent: Any) -> tuple[Any, Any]:
 
 @aten("slice.Tensor", "slice_copy.Tensor")
 def sliced(
-    x: Traced, dim: int = 0, start: Any = None, end: Any = None, step: int = 1, *, wanted: Wanted
+    x: Traced,
+    dim: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: int = 1,
+    *,
+    wanted: Wanted,
+    is_guarded: bool,
 ) -> Traced:
     axis = dim % len(x.shape)
     first, _ = bounds_of(start, end, x.shape[axis])
@@ -95,7 +129,7 @@ def sliced(
     steps = tuple(step if each == axis else 1 for each in range(len(x.shape)))
     if tuple(x.shape) == wanted.shape and step == 1:
         return x
-    return ops.slice(x, offsets, wanted.shape, steps)
+    return part_of(x, offsets, wanted.shape, steps, is_guarded)
 
 
 @aten("select.int", "select_copy.int")
