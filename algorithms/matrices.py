@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
+from ..dialects.dims.expressions import Extent
 from ..dialects.graph import ReduceKind, tensor_of
 from ..dialects.graph.control import COUNTER
 from ..dialects.graph.types import shape_of, tensor_type_of
@@ -320,7 +321,7 @@ class Matrices:
         return [self.of(value) for value in op.results]
 
 
-def stacked_types(body: Region, count: int) -> list[Attribute]:
+def stacked_types(body: Region, count: Extent) -> list[Attribute]:
     """Returns the types of what a loop collects: `count` of each value that its body ends with."""
     last = body.block.last_op
     assert last is not None

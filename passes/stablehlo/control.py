@@ -81,8 +81,6 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
         return dynamic_reduce_window(c, op)
     if op.target == APPROXIMATE_TOP_K:
         return approximate_top_k(c, op)
-    if "indices_of_shape_operands" in op.attributes:
-        raise c.unsupported(f"@{op.target} of a shape that is known at run time only")
     if op.target.startswith("lapack_"):
         # Imported where it is needed: few programs are of linear algebra.
         from .linear_algebra import lapack_call
@@ -90,6 +88,8 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
         made = lapack_call(c, op)
         if made is not None:
             return made
+    if "indices_of_shape_operands" in op.attributes:
+        raise c.unsupported(f"@{op.target} of a shape that is known at run time only")
     raise c.unsupported(f"@{op.target}")
 
 

@@ -15,8 +15,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...algorithms.emitter import is_unsigned, width_of, yield_of
+from ...algorithms.extent_values import extent_value
 from ...dialects import graph, stablehlo
-from ...dialects.dims.expressions import Extent, product
+from ...dialects.dims.expressions import LARGEST_DIM, Extent, product
 from ...dialects.graph import ReduceKind, ScatterKind
 from ...dialects.graph.control import COUNTER, slice_type
 from .combining import COMBINE, kind_of
@@ -159,12 +160,16 @@ def _batch_axes(dims: Sequence[int], vector: int) -> list[int]:
 
 def _clamped(c: Conversion, start: SSAValue, limit: Extent) -> SSAValue:
     """Returns indices moved into 0 to `limit`, in i64."""
-    (number,) = c.static([limit], "where slices begin at most")
     type = c.element(start)
+    if isinstance(limit, int):
+        if is_unsigned(type) and width_of(type) == 64:
+            start = c.binary(graph.MinOp, start, limit)
+        start = c.cast(start, i64)
+        return c.binary(graph.MinOp, c.binary(graph.MaxOp, start, 0), limit)
     if is_unsigned(type) and width_of(type) == 64:
-        start = c.binary(graph.MinOp, start, number)
-    start = c.cast(start, i64)
-    return c.binary(graph.MinOp, c.binary(graph.MaxOp, start, 0), number)
+        start = c.binary(graph.MinOp, start, LARGEST_DIM)
+    start = c.binary(graph.MaxOp, c.cast(start, i64), 0)
+    return c.binary(graph.MinOp, start, c.broadcast(extent_value(c, limit), c.shape(start)))
 
 
 _KINDS = {

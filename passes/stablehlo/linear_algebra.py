@@ -13,20 +13,28 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...algorithms.eigenvalues import eigenvalues, eigenvectors
+from ...algorithms.emitter import yield_of
 from ...algorithms.factorizations import first_failure, lu, product_of_reflections, qr
-from ...algorithms.matrices import Matrices, matrices_of
+from ...algorithms.matrices import Matrices, matrices_of, stacked_types
 from ...algorithms.singular_values import singular_values, singular_vectors
 from ...algorithms.triangles import factored, solved
 from ...algorithms.tridiagonal import tridiagonal_solved
-from ...dialects import stablehlo
+from ...dialects import graph, stablehlo
+from ...dialects.dims.expressions import product
+from ...dialects.graph import tensor_of
+from ...dialects.graph.control import COUNTER
+from ...dialects.xdsl_fixes import dense_values
 from .conversion import Conversion, Rule
 
 _NAME = re.compile(r"lapack_[sd]([a-z]+)_ffi", re.ASCII)
+
+OPEN_SHAPES = "indices_of_shape_operands"
+"""The attribute of calls whose last operands are the shapes of their results."""
 
 _OPTIONS = "mhlo.backend_config"
 
@@ -34,14 +42,14 @@ _OPTIONS = "mhlo.backend_config"
 class Call:
     """A call of a function, its operands and its options, which are letters of LAPACK's."""
 
-    def __init__(self, c: Conversion, op: stablehlo.CustomCallOp) -> None:
-        self.c, self.op = c, op
+    def __init__(self, c: Conversion, op: stablehlo.CustomCallOp, operands: Sequence[SSAValue]) -> None:
+        self.c, self.op, self.operands = c, op, operands
 
     def matrix(self) -> Matrices:
         """Returns the first operand."""
-        if not self.op.operands:
+        if not self.operands:
             raise VerifyException(f"{self.op.name}: @{self.op.target} has no operand")
-        return matrices_of(self.c, self.c.operand(self.op, 0))
+        return matrices_of(self.c, self.operands[0])
 
     def square(self) -> Matrices:
         """Returns the first operand, which must be of square matrices."""
@@ -58,6 +66,11 @@ class Call:
         if number not in allowed.encode():
             raise VerifyException(f"{self.op.name}: @{self.op.target} has {name} {value}, expected {allowed}")
         return chr(number)
+
+    def shape_of_result(self, number: int) -> tuple[int, ...]:
+        """Returns the shape of a result that is of matrices, as many as there are operands."""
+        sizes = self.c.declared(self.op, number).get_shape()[-2:]
+        return (*self.matrix().batch, *self.c.static(sizes, "the shape of the result"))
 
     def flat(self, found: Matrices) -> SSAValue:
         """Returns rows or columns, of which there is one, as vectors."""
@@ -81,11 +94,11 @@ def _potrf(call: Call) -> Sequence[SSAValue]:
 
 
 def _trsm(call: Call) -> Sequence[SSAValue]:
-    if len(call.op.operands) != 2:
-        raise VerifyException(f"{call.op.name}: @{call.op.target} has {len(call.op.operands)} operands")
+    if len(call.operands) != 2:
+        raise VerifyException(f"{call.op.name}: @{call.op.target} has {len(call.operands)} operands")
     made = solved(
         call.square(),
-        Matrices(call.c, call.c.operand(call.op, 1)),
+        Matrices(call.c, call.operands[1]),
         left=call.letter("side", "LR") == "L",
         lower=call.letter("uplo", "LU") == "L",
         unit=call.letter("diag", "NU") == "U",
@@ -106,7 +119,7 @@ def _geqrf(call: Call) -> Sequence[SSAValue]:
 
 def _orgqr(call: Call) -> Sequence[SSAValue]:
     a = call.matrix()
-    factors = call.c.operand(call.op, 1) if len(call.op.operands) == 2 else a.value
+    factors = call.operands[1] if len(call.operands) == 2 else a.value
     shape = call.c.static_shape(factors)
     if shape[:-1] != a.batch or call.c.element(factors) != call.c.element(a.value) or shape[-1] > a.n_columns:
         raise VerifyException(f"{call.op.name}: @{call.op.target} of {call.c.type(factors)}")
@@ -133,19 +146,19 @@ def _gesdd(call: Call) -> Sequence[SSAValue]:
     else:
         values = singular_values(a)
         # They are of any shape, and nobody reads them.
-        shapes = [call.c.static_result(call.op, number) for number in (2, 3) if number < len(call.op.results)]
-        vectors = [call.c.full(0, call.c.element(a.value), shape) for shape in shapes]
+        numbers = range(2, len(call.op.results) - 1)
+        vectors = [call.c.full(0, call.c.element(a.value), call.shape_of_result(each)) for each in numbers]
     return a.value, call.flat(values), *vectors, call.info()
 
 
 def _gtsv(call: Call) -> Sequence[SSAValue]:
     """The first element of the lower diagonal, and the last of the upper one, are there and mean nothing."""
     c, op = call.c, call.op
-    if len(op.operands) != 4:
-        raise VerifyException(f"{op.name}: @{op.target} has {len(op.operands)} operands")
-    b = matrices_of(c, c.operand(op, 3))
+    if len(call.operands) != 4:
+        raise VerifyException(f"{op.name}: @{op.target} has {len(call.operands)} operands")
+    b = matrices_of(c, call.operands[3])
     diagonals: list[Matrices] = []
-    for value in c.operands(op)[:3]:
+    for value in call.operands[:3]:
         if c.static_shape(value) != b.shape[:-1] or c.element(value) != c.element(b.value):
             raise VerifyException(f"{op.name}: @{op.target} of {c.type(value)} and {c.type(b.value)}")
         diagonals.append(b.of(c.reshape(value, (*b.shape[:-1], 1))))
@@ -175,7 +188,35 @@ def lapack_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]
     """Returns the results of a call of LAPACK, None where it is of something else."""
     found = _NAME.fullmatch(op.target)
     function = None if found is None else _FUNCTIONS.get(found[1])
-    return None if function is None else function(Call(c, op))
+    if function is None:
+        return None
+    return called(c, op, lambda operands: function(Call(c, op, operands)))
+
+
+def called(
+    c: Conversion, op: stablehlo.CustomCallOp, function: Callable[[list[SSAValue]], Sequence[SSAValue]]
+) -> Sequence[SSAValue]:
+    """
+    Returns what a function of matrices gives of the operands of a call. Where it is known at run time only
+    how many matrices there are, they are taken one after the other.
+    """
+    # Behind the operands are the shapes of results, where these are open.
+    shapes = op.attributes.get(OPEN_SHAPES)
+    n_shapes = 0
+    if isinstance(shapes, DenseIntOrFPElementsAttr):
+        n_shapes = len(dense_values(cast("DenseIntOrFPElementsAttr[Any]", shapes)))
+    operands = c.operands(op)[: len(op.operands) - n_shapes]
+    batch = max((c.shape(each)[:-2] for each in operands), key=len, default=())
+    if all(isinstance(extent, int) for extent in batch):
+        return function(operands)
+    n, count = len(batch), product(batch)
+    if any(c.shape(each)[:n] != batch for each in operands):
+        raise VerifyException(f"{op.name}: @{op.target} of batches of {list(map(c.type, operands))}")
+    stacks = [c.reshape(each, (count, *c.static(c.shape(each)[n:], "the shape"))) for each in operands]
+    inner = Block(arg_types=[COUNTER, *(tensor_of(c.element(each), c.shape(each)[1:]) for each in stacks)])
+    body = c.nested(lambda: list(function(list(inner.args[1:]))), yield_of, inner)
+    made = c.put(graph.ScanOp(count, [], stacks, stacked_types(body, count), body))
+    return [c.reshape(each, (*batch, *c.shape(each)[1:])) for each in made.results]
 
 
 def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValue:

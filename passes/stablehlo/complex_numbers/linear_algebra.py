@@ -19,12 +19,17 @@ from ....algorithms.complex_matrices import (
     complex_solved,
     product_of_complex_reflections,
 )
-from ....algorithms.complex_spectra import complex_eigenvalues, complex_singular_values
+from ....algorithms.complex_spectra import (
+    complex_eigenvalues,
+    complex_eigenvectors,
+    complex_singular_values,
+    complex_singular_vectors,
+)
 from ....algorithms.matrices import Matrices, matrices_of
 from ....dialects import stablehlo
 from ..complex_parts import Parted
 from ..conversion import ComplexRule, Conversion
-from ..linear_algebra import Call
+from ..linear_algebra import Call, called
 
 _NAME = re.compile(r"lapack_[cz]([a-z]+)_ffi", re.ASCII)
 
@@ -34,10 +39,10 @@ class _Call(Call):
 
     def complex_matrix(self, number: int) -> ComplexMatrices:
         """Returns an operand."""
-        if len(self.op.operands) < 2 * number + 2:
-            n = len(self.op.operands) // 2
+        if len(self.operands) < 2 * number + 2:
+            n = len(self.operands) // 2
             raise VerifyException(f"{self.op.name}: @{self.op.target} has {n} operands")
-        re, im = (matrices_of(self.c, self.c.operand(self.op, 2 * number + k)) for k in (0, 1))
+        re, im = (matrices_of(self.c, self.operands[2 * number + k]) for k in (0, 1))
         return ComplexMatrices(re, im)
 
     def square(self) -> Matrices:
@@ -81,7 +86,7 @@ def _geqrf(call: _Call) -> Sequence[SSAValue]:
 
 def _ungqr(call: _Call) -> Sequence[SSAValue]:
     a, c = call.complex_matrix(0), call.c
-    factors = c.operands(call.op)[2:] if len(call.op.operands) == 4 else [a.re.value] * 2
+    factors = call.operands[2:] if len(call.operands) == 4 else [a.re.value] * 2
     shape = c.static_shape(factors[0])
     if (
         shape[:-1] != a.re.batch
@@ -96,20 +101,25 @@ def _ungqr(call: _Call) -> Sequence[SSAValue]:
 
 def _heevd(call: _Call) -> Sequence[SSAValue]:
     lower = call.letter("uplo", "LU") == "L"
-    call.letter("mode", "NV")
     call.square()
-    vectors, values = complex_eigenvalues(call.complex_matrix(0), lower)
+    a = call.complex_matrix(0)
+    if call.letter("mode", "NV") == "N":
+        # The matrix is what nobody reads.
+        return a.re.value, a.im.value, call.flat(complex_eigenvalues(a, lower)), call.info()
+    vectors, values = complex_eigenvectors(a, lower)
     return vectors.re.value, vectors.im.value, call.flat(values), call.info()
 
 
 def _gesdd(call: _Call) -> Sequence[SSAValue]:
     a = call.complex_matrix(0)
     mode = call.letter("mode", "ASN")
-    u, values, v = complex_singular_values(a, mode == "A")
-    vectors = [u.re.value, u.im.value, v.re.value, v.im.value]
-    if mode == "N":
+    if mode != "N":
+        u, values, v = complex_singular_vectors(a, mode == "A")
+        vectors = [u.re.value, u.im.value, v.re.value, v.im.value]
+    else:
+        values = complex_singular_values(a)
         # They are of any shape, and nobody reads them.
-        shapes = [call.c.static_result(call.op, number) for number in range(3, len(call.op.results) - 1)]
+        shapes = [call.shape_of_result(number) for number in range(3, len(call.op.results) - 1)]
         vectors = [call.c.full(0, call.c.element(a.re.value), shape) for shape in shapes]
     return a.re.value, a.im.value, call.flat(values), *vectors, call.info()
 
@@ -160,7 +170,7 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp, parted: Parted) -> S
     function = None if found is None else _FUNCTIONS.get(found[1])
     if function is None:
         raise c.unsupported(f"@{op.target} of complex numbers")
-    return function(_Call(c, op))
+    return called(c, op, lambda operands: function(_Call(c, op, operands)))
 
 
 RULES: dict[type[Operation], ComplexRule] = {

@@ -103,3 +103,39 @@ def test_a_large_matrix():
     a = normal(120, 120)
     found = tenon.from_jax(LINALG.inv, a)(a)
     np.testing.assert_allclose(found @ a, np.eye(120), atol=1e-3)
+
+
+def shifted(x):
+    return x + 5 * jnp.eye(x.shape[-1])
+
+
+OPEN_BATCHES = {
+    "solve": (lambda x: LINALG.solve(shifted(x), x[..., :2]), (4, 4)),
+    "inv and slogdet": (lambda x: (LINALG.inv(shifted(x)), LINALG.slogdet(shifted(x))), (4, 4)),
+    "cholesky": (lambda x: LINALG.cholesky(x @ jnp.swapaxes(x, -1, -2) + shifted(0 * x)), (4, 4)),
+    "eigvalsh": (lambda x: LINALG.eigvalsh(x + jnp.swapaxes(x, -1, -2)), (4, 4)),
+    "qr": (LINALG.qr, (5, 3)),
+    "singular values": (lambda x: LINALG.svd(x, compute_uv=False), (5, 3)),
+    "pinv": (LINALG.pinv, (5, 3)),
+    "tridiagonal_solve": (
+        lambda x: jax.lax.linalg.tridiagonal_solve(x[..., 0], x[..., 1], x[..., 2], x),
+        (5, 3),
+    ),
+    "solve of complex matrices": (lambda x: LINALG.solve(shifted(x) + 1j * x, x[..., :2]), (4, 4)),
+    "qr of complex matrices": (lambda x: LINALG.qr(x + 1j * x[..., ::-1]), (5, 3)),
+    "singular values of complex matrices": (
+        lambda x: LINALG.svd(x + 1j * x[..., ::-1], compute_uv=False),
+        (5, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN_BATCHES)
+def test_how_many_matrices_there_are_may_be_open(name):
+    function, sizes = OPEN_BATCHES[name]
+    shape = jax.export.symbolic_shape(f"a, b, {sizes[0]}, {sizes[1]}")
+    run = tenon.from_jax(function, jax.ShapeDtypeStruct(shape, np.float32))
+    for batch in ((1, 1), (2, 3), (5, 1)):
+        x = normal(*batch, *sizes)
+        for one, other in zip(jax.tree.leaves(run(x)), jax.tree.leaves(jax.jit(function)(x)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=2e-4, atol=5e-5)

@@ -300,3 +300,16 @@ def test_a_wrong_call_is_an_error_that_names_it(
     with pytest.raises(TenonError) as caught:
         called(name, types, *(random(*shape) for shape in arrays), **options)
     assert message in str(caught.value) and "stablehlo.custom_call" in str(caught.value)
+
+
+TRSM = """func.func @f(%a: tensor<?x3x3xf64>, %b: tensor<{batch}x3x1xf64>) -> tensor<?x3x1xf64> {{
+  %x = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %b) {{mhlo.backend_config =
+      {{side = 76 : ui8, uplo = 76 : ui8, trans_x = 78 : ui8, diag = 78 : ui8}}}}
+    : (tensor<?x3x3xf64>, tensor<{batch}x3x1xf64>) -> tensor<?x3x1xf64>
+  return %x : tensor<?x3x1xf64>
+}}"""
+
+
+def test_batches_that_are_open_are_those_of_all_operands():
+    with pytest.raises(TenonError, match=r"stablehlo.custom_call: @lapack_dtrsm_ffi of batches of \[.*\]"):
+        tenon.from_stablehlo(TRSM.format(batch=2))

@@ -239,6 +239,19 @@ def test_gesdd_gives_singular_values_in_descending_order(shape: tuple[int, int],
             near(each, np.broadcast_to(np.eye(size, dtype=a.dtype), (3, size, size)))
 
 
+def test_values_alone_are_the_bits_of_those_with_vectors_which_are_not_made():
+    a = positive(5)
+    hermitian = [complex_type(a.shape, a.dtype), "tensor<3x5xf64>", "tensor<3xi32>"]
+    several = [hermitian[0], "tensor<3x5xf64>", hermitian[0], hermitian[0], "tensor<3xi32>"]
+    for name, types, modes, options in (
+        ("lapack_zheevd_ffi", hermitian, "NV", {"uplo": "L"}),
+        ("lapack_zgesdd_ffi", several, "NA", {}),
+    ):
+        (same, alone, *_), (_, values, *_) = (called(name, types, a, mode=mode, **options) for mode in modes)
+        assert alone.tobytes() == values.tobytes()
+        np.testing.assert_array_equal(same, a)
+
+
 @pytest.mark.parametrize("mode", "AS")
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 def test_gesdd_of_no_rows_or_columns(shape: tuple[int, int], mode: str):
