@@ -9,9 +9,10 @@ from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, opt_prop_def
 
-from .attributes import ComparisonDirection, ComparisonType
+from .attributes import ComparisonDirection, ComparisonType, DimensionNumbersAttr, DotAttr, Precision
 from .base import TypeStyle, WrittenOp
 from .clauses import Int
+from .scan import ScanOp
 
 __all__ = [
     "AcosOp",
@@ -44,6 +45,7 @@ __all__ = [
     "BroadcastZetaOp",
     "ChloComparisonDirectionAttr",
     "ChloComparisonTypeAttr",
+    "ChloPrecisionAttr",
     "ConjOp",
     "ConstantLikeOp",
     "ConstantOp",
@@ -59,7 +61,9 @@ __all__ = [
     "MulhiOp",
     "NextAfterOp",
     "PolygammaOp",
+    "RaggedDotAttr",
     "RaggedDotOp",
+    "ScanOp",
     "SinhOp",
     "SquareOp",
     "TanOp",
@@ -80,6 +84,13 @@ class ChloComparisonTypeAttr(EnumAttribute[ComparisonType], SpacedOpaqueSyntaxAt
     """`#chlo<comparison_type FLOAT>`."""
 
     name = "chlo.comparison_type"
+
+
+@irdl_attr_definition
+class ChloPrecisionAttr(EnumAttribute[Precision], SpacedOpaqueSyntaxAttribute):
+    """`#chlo<precision DEFAULT>`."""
+
+    name = "chlo.precision"
 
 
 class ChloUnaryOp(WrittenOp, ABC):
@@ -458,10 +469,21 @@ class TopKOp(WrittenOp):
     k = opt_prop_def()
 
 
+@irdl_attr_definition
+class RaggedDotAttr(DimensionNumbersAttr):
+    """`#chlo.ragged_dot<lhs_contracting_dimensions = [1], ..., lhs_ragged_dimensions = [0], ...>`."""
+
+    name = "chlo.ragged_dot"
+    LISTS: ClassVar = (*DotAttr.LISTS, "lhs_ragged_dimensions", "rhs_group_dimensions")
+
+
 @irdl_op_definition
 class RaggedDotOp(WrittenOp):
     """Products of groups of rows with a matrix each."""
 
     name = "chlo.ragged_dot"
-    ragged_dot_dimension_numbers = opt_prop_def()
+    N_OPERANDS: ClassVar = 3
+    STYLE: ClassVar = TypeStyle.FUNCTION
+    REQUIRED: ClassVar = ("ragged_dot_dimension_numbers",)
+    ragged_dot_dimension_numbers = opt_prop_def(RaggedDotAttr)
     precision_config = opt_prop_def()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -11,6 +12,8 @@ from ...algorithms.contraction import contracted_with, dot, map_of_sums
 from ...algorithms.emitter import Emitter
 from ...dialects import graph, stablehlo
 from ...dialects.dims.expressions import Extent, quotient
+from ...dialects.graph.types import check_axes
+from ...dialects.stablehlo import chlo
 from .conversion import Conversion, Rule
 from .movement import padded_by_extents
 
@@ -28,6 +31,67 @@ def _dot(c: Conversion, op: Operation) -> SSAValue:
     x, y = c.operands(op)
     rank = len(c.shape(x))
     return dot(c, x, y, ((), ()), ((rank - 1,), (0,)), c.result_element(op))
+
+
+def _ragged_dot(c: Conversion, op: chlo.RaggedDotOp) -> SSAValue:
+    """
+    Products of rows with the matrix of their group; or of groups of what is summed, one product each; or of
+    groups of the batch, which all have their own. What is in no group is 0.
+    """
+    numbers = op.ragged_dot_dimension_numbers
+    assert numbers is not None, "verified"
+    x, y, sizes = c.operands(op)
+    batch = (numbers.dims("lhs_batching_dimensions"), numbers.dims("rhs_batching_dimensions"))
+    contracted = (numbers.dims("lhs_contracting_dimensions"), numbers.dims("rhs_contracting_dimensions"))
+    ragged, groups = numbers.dims("lhs_ragged_dimensions"), numbers.dims("rhs_group_dimensions")
+    check_axes(op.name, (*batch[0], *contracted[0]), c.type(x), "operand")
+    check_axes(op.name, ragged, c.type(x), "operand")
+    rows = [axis for axis in range(len(c.shape(x))) if axis not in (*batch[0], *contracted[0])]
+    if len(ragged) != 1 or len(groups) != (ragged[0] in rows):
+        raise VerifyException(
+            f"{op.name}: {len(ragged)} ragged dims and {len(groups)} dims of groups, expected one of the "
+            "first, and of the second where rows are ragged"
+        )
+    (axis,) = ragged
+    kind = next(dims for dims in (rows, contracted[0], batch[0]) if axis in dims)
+    before = [*(batch[0] if kind is not batch[0] else ()), *kind[: kind.index(axis)]]
+    parts = _in_groups(c, x, sizes, axis, before)
+    element = c.result_element(op)
+    if kind is batch[0]:
+        whole = c.reduce(graph.ReduceKind.ADD, parts, [0])
+        return dot(c, whole, y, batch, contracted, element)
+    shifted = tuple(each + 1 for each in batch[0]), batch[1]
+    summed = tuple(each + 1 for each in contracted[0])
+    if kind is rows:
+        return dot(c, parts, y, shifted, ((0, *summed), (*groups, *contracted[1])), element)
+    found = dot(c, parts, y, shifted, (summed, contracted[1]), element)
+    n = len(batch[0])
+    return c.permute(found, [n, *range(n), *range(n + 1, len(c.shape(found)))])
+
+
+def _in_groups(c: Conversion, x: SSAValue, sizes: SSAValue, axis: int, before: Sequence[int]) -> SSAValue:
+    """
+    Returns for each group, along a new first axis, `x` with 0 in the places along an axis that are in no
+    group or in another one. `sizes` are of groups one after the other, along the last axis, and may be others
+    for each place along the axes `before`.
+    """
+    known = c.shape(sizes)
+    outer = tuple(c.shape(x)[each] for each in before)
+    if known[:-1] not in ((), outer) or not known:
+        raise VerifyException(f"{c.who}: sizes of groups are {c.type(sizes)}")
+    sizes, n = c.cast(sizes, i64), len(known) - 1
+    pairs = (*known, known[-1])
+    is_before = c.binary(graph.LeOp, c.iota(n + 1, i64, pairs), c.iota(n, i64, pairs))
+    repeated = c.along(sizes, [*range(n), n + 1], pairs)
+    ends = c.reduce(graph.ReduceKind.ADD, c.select(is_before, repeated, c.like(0, repeated)), [n + 1])
+    shape = (known[-1], *c.shape(x))
+    dims = [*(each + 1 for each in before[:n]), 0]
+    places = c.iota(axis + 1, i64, shape)
+    is_inside = c.binary(graph.LtOp, places, c.along(ends, dims, shape))
+    begins = c.binary(graph.SubOp, ends, sizes)
+    is_inside = c.binary(graph.AndOp, is_inside, c.binary(graph.GeOp, places, c.along(begins, dims, shape)))
+    repeated = c.along(x, range(1, len(shape)), shape)
+    return c.select(is_inside, repeated, c.like(0, repeated))
 
 
 def _convolution(c: Conversion, op: stablehlo.ConvolutionOp) -> SSAValue:
@@ -148,6 +212,7 @@ def _split(c: Emitter, x: SSAValue, names: list[str], name: str, count: int) -> 
 
 
 RULES: dict[type[Operation], Rule] = {
+    chlo.RaggedDotOp: _ragged_dot,
     stablehlo.ConvolutionOp: _convolution,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.DotOp: _dot,

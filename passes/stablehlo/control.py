@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...algorithms.emitter import yield_of
+from ...algorithms.matrices import stacked_types
 from ...dialects import graph, stablehlo
+from ...dialects.graph import tensor_of
+from ...dialects.graph.control import COUNTER
+from ...dialects.graph.types import check_axes
+from ...dialects.stablehlo import chlo
 from .conversion import Conversion, Rule
 from .reduction import DYNAMIC_REDUCE_WINDOW, dynamic_reduce_window
 from .sorting import APPROXIMATE_TOP_K, approximate_top_k
@@ -21,6 +26,42 @@ def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
     before = c.region(op.regions[0], types, lambda found: graph.ConditionOp(found[0]), 1)
     body = c.region(op.regions[1], types, yield_of)
     return c.put(graph.WhileOp(carried, before, body)).results
+
+
+def _scan(c: Conversion, op: chlo.ScanOp) -> Sequence[SSAValue]:
+    """As `graph.scan`, whose slices are along axis 0, and which has what is carried first."""
+    n = len(op.operands) - op.n_carried
+    values, axis = c.operands(op), op.number("dimension", 0)
+    inputs, initial = values[:n], values[n:]
+    for each in inputs:
+        check_axes(op.name, (axis,), c.type(each), "operand")
+    lengths = {c.shape(each)[axis] for each in inputs}
+    length = next(iter(lengths), op.number("scan_dim_size", 0))
+    if len(lengths) > 1:
+        raise VerifyException(f"{op.name}: inputs are {', '.join(str(c.type(each)) for each in inputs)}")
+    stacks = [
+        c.permute(each, [axis, *(k for k in range(len(c.shape(each))) if k != axis)]) for each in inputs
+    ]
+    types = [each.type for each in initial]
+    slices = [tensor_of(c.element(each), c.shape(each)[1:]) for each in stacks]
+    inner = Block(arg_types=[COUNTER, *types, *slices])
+    carried, given = inner.args[1 : 1 + len(types)], inner.args[1 + len(types) :]
+    n_outputs = len(op.results) - len(types)
+
+    def write() -> list[SSAValue]:
+        found = c.inline(op.regions[0].block, [*given, *carried], len(op.results))
+        return [*found[n_outputs:], *found[:n_outputs]]
+
+    body = c.nested(write, yield_of, inner)
+    outputs = stacked_types(body, length)[len(types) :]
+    made = c.put(
+        graph.ScanOp(length, initial, stacks, [*types, *outputs], body, op.number("is_reverse", 0) != 0)
+    )
+    last, found = list(made.results[: len(types)]), made.results[len(types) :]
+    moved = [
+        c.permute(each, [*range(1, axis + 1), 0, *range(axis + 1, len(c.shape(each)))]) for each in found
+    ]
+    return [*moved, *last]
 
 
 def _if(c: Conversion, op: stablehlo.IfOp) -> Sequence[SSAValue]:
@@ -106,6 +147,7 @@ def _get_tuple_element(c: Conversion, op: stablehlo.GetTupleElementOp) -> SSAVal
 
 
 RULES: dict[type[Operation], Rule] = {
+    chlo.ScanOp: _scan,
     stablehlo.CaseOp: _case,
     stablehlo.CustomCallOp: _custom_call,
     stablehlo.GetTupleElementOp: _get_tuple_element,

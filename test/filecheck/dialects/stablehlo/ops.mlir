@@ -25,6 +25,28 @@ func.func @elementwise(%x: tensor<4xf32>, %i: tensor<4xui32>, %b: tensor<4xi1>) 
   func.return
 }
 
+// A loop along a dim, and products of groups.
+// CHECK-LABEL: func.func @along
+func.func @along(%x: tensor<4x2xf32>, %z: tensor<2xf32>, %w: tensor<3x2x5xf32>, %g: tensor<3xi32>) {
+  // CHECK-NEXT: %{{.*}}, %{{.*}} = chlo.scan(%x) inits(%z) dimension = 0 attributes {is_reverse = true} {
+  // CHECK-NEXT: ^bb{{.*}}(%row: tensor<2xf32>, %sum: tensor<2xf32>):
+  %0:2 = chlo.scan(%x) inits (%z) dimension=0 attributes {is_reverse = true} {
+  ^bb0(%row: tensor<2xf32>, %sum: tensor<2xf32>):
+    // CHECK-NEXT: %next = stablehlo.add %row, %sum : tensor<2xf32>
+    %next = stablehlo.add %row, %sum : tensor<2xf32>
+    stablehlo.return %next, %next : tensor<2xf32>, tensor<2xf32>
+    // CHECK: } : (tensor<4x2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>)
+  } : (tensor<4x2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>)
+  // CHECK-NEXT: chlo.ragged_dot %x, %w, %g
+  // CHECK-SAME: #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1],
+  // CHECK-SAME: lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>
+  %1 = "chlo.ragged_dot"(%x, %w, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<
+    lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0],
+    rhs_group_dimensions = [0]>, precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGHEST>]}>
+    : (tensor<4x2xf32>, tensor<3x2x5xf32>, tensor<3xi32>) -> tensor<4x5xf32>
+  func.return
+}
+
 // Ops with dims, and constants in all their forms.
 // CHECK-LABEL: func.func @movement
 func.func @movement(%x: tensor<4x8xf32>, %i: tensor<i32>) {
