@@ -12,6 +12,9 @@ from ..jit.dims import Dim
 from ..tracing.extents import greatest, least
 from .ops.table import NotCoveredError
 
+_QUOTIENTS = ("FloorDiv", "CleanDiv", "PythonFloorDiv")
+"""What a quotient that is rounded down is called among torch's expressions."""
+
 
 def is_symbolic(value: Any) -> bool:
     """Returns whether a value is an integer that torch knows by a name."""
@@ -28,6 +31,12 @@ def symbols_of(value: Any) -> set[Any]:
     return set(expression_of(value).free_symbols) if is_symbolic(value) else set()
 
 
+def _divides_by_symbols(expression: Any) -> bool:
+    """Returns whether a quotient in an expression has a divisor that is no number."""
+    is_one = type(expression).__name__ in _QUOTIENTS and not expression.args[1].is_Integer
+    return is_one or any(map(_divides_by_symbols, expression.args))
+
+
 class Dims:
     """
     The named dims of the symbols of one graph, with the bounds that torch knows. `bounds` are those that hold
@@ -41,9 +50,12 @@ class Dims:
         self._bounds = bounds
         self.is_guarded = is_guarded
         self._equal: dict[tuple[Any, Any], bool] = {}
+        self._numbers: dict[Any, int | None] = {}
+        self._environment: Any = None
         self._dims: dict[Any, Dim] = {}
         for value in values:
             for symbol in sorted(symbols_of(value), key=str):
+                self._environment = value.node.shape_env
                 if symbol not in self._dims:
                     self._dims[symbol] = self._dim(symbol, value.node.shape_env)
 
@@ -65,6 +77,8 @@ class Dims:
 
     def are_equal(self, some: Any, other: Any) -> bool:
         """Returns whether torch sees to it, at each call, that two symbolic integers are the same."""
+        if not is_symbolic(some) or not is_symbolic(other):
+            return False
         key = expression_of(some), expression_of(other)
         if key[0] == key[1]:
             return True
@@ -75,6 +89,23 @@ class Dims:
             known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
             self._equal[key] = known(some == other)
         return self._equal[key]
+
+    def _number(self, expression: Any) -> int | None:
+        """
+        Returns what torch sees to it that an expression is at each call, None where that is no number.
+        The second part of an axis that is split is written as the axis divided by the first.
+        """
+        if not self.is_guarded or self._environment is None:
+            return None
+        if expression not in self._numbers:
+            known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+            traced = self._environment.size_hint(expression, allow_none=True)
+            number = None
+            if traced is not None:
+                found = self._environment.create_symintnode(expression, hint=int(traced))
+                number = int(traced) if known(found == int(traced)) else None
+            self._numbers[expression] = number
+        return self._numbers[expression]
 
     @property
     def symbols(self) -> list[Any]:
@@ -102,6 +133,10 @@ class Dims:
         if expression.is_Symbol:
             return dims[expression].extent
         name = type(expression).__name__
+        if _divides_by_symbols(expression):
+            number = self._number(expression)
+            if number is not None:
+                return number
         if name == "Pow" and expression.exp.is_Integer and int(expression.exp) > 0:
             return self._of(expression.base, dims) ** int(expression.exp)
         if not expression.args:
@@ -114,7 +149,7 @@ class Dims:
                 found = found + part
             elif name == "Mul":
                 found = found * part
-            elif name in ("FloorDiv", "CleanDiv", "PythonFloorDiv"):
+            elif name in _QUOTIENTS:
                 found = found // part
             elif name in ("Mod", "PythonMod"):
                 found = found % part

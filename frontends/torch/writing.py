@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import TenonError
 from ..tracing.trace import Trace, TracedArray
 from . import ops as ops  # Which fills the table.
-from .alike import alike_extents, with_extents
+from .alike import alike_extents, whole_shapes, with_extents
 from .extents import Dims, is_symbolic
 from .graph_nodes import Node, is_tensor, location_of, op_name, parts_of, value_of, wanted_of
 from .library import torch_library
@@ -69,6 +69,8 @@ class Writer:
             named["wanted"] = wanted
         if "is_guarded" in op.parameters:
             named["is_guarded"] = self.dims.is_guarded
+        if "whole" in op.parameters:
+            named["whole"] = whole_shapes(node, self.dims)
         if "layouts" in op.parameters:
             named["layouts"] = [
                 Layout(memory_order(each.shape, each.stride()), has_gaps(each), each.storage_offset())

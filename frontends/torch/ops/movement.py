@@ -30,8 +30,19 @@ from .table import NotCoveredError, Traced, Wanted, aten
     "unsqueeze_copy.default",
     "prims::collapse_view.default",
 )
-def reshaped(x: Traced, *arguments: Any, wanted: Wanted) -> Traced:
-    return x if tuple(x.shape) == wanted.shape else ops.reshape(x, wanted.shape)
+def reshaped(
+    x: Traced, *arguments: Any, wanted: Wanted, whole: tuple[Sequence[Any], Sequence[Any]] | None
+) -> Traced:
+    if whole is None:
+        return x if tuple(x.shape) == wanted.shape else ops.reshape(x, wanted.shape)
+    return cut_where_guarded(ops.reshape(cut_where_guarded(x, whole[0]), whole[1]), wanted.shape)
+
+
+def cut_where_guarded(x: Traced, shape: Sequence[Any]) -> Traced:
+    """Returns what torch sees to it that it has this shape, with it."""
+    if tuple(x.shape) == tuple(shape):
+        return x
+    return part_of(x, (0,) * len(shape), shape, (1,) * len(shape), True)
 
 
 def cut_to(x: Traced, shape: Sequence[Any]) -> Traced:

@@ -44,8 +44,40 @@ class Pyramid(nn.Module):
         return torch.cat([torch.tanh(once + doubled), doubled], 1)
 
 
+class Windows(nn.Module):
+    """Attention in windows of 4 by 4 that are moved by half of one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(12, 36)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, height, width, features = x.shape
+        moved = torch.roll(x, (-2, -2), (1, 2)).view(batch, height // 4, 4, width // 4, 4, features)
+        parts = self.layer(moved.transpose(2, 3).reshape(-1, 16, features)).chunk(3, -1)
+        found = functional.scaled_dot_product_attention(*parts)
+        found = found.view(batch, height // 4, width // 4, 4, 4, features).transpose(2, 3)
+        return torch.roll(found.reshape(batch, height, width, features), (2, 2), (1, 2))
+
+
+class Halves(nn.Module):
+    """Layers of halved images, and back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(3, 3, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, _, height, width = x.shape
+        halved = functional.pixel_unshuffle(self.layer(x), 2)
+        scores = halved.reshape(batch, -1, height // 2 * (width // 2)).softmax(-1)
+        return functional.pixel_shuffle(scores.reshape(batch, 12, height // 2, width // 2), 2)
+
+
 NETS: dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], ...]]] = {
     "places of patches": (Patches, ((2, 3, 32, 48), (3, 3, 40, 48), (1, 3, 17, 24))),
+    "windows": (Windows, ((2, 8, 20, 12), (1, 16, 8, 12), (3, 4, 24, 12))),
+    "halves": (Halves, ((2, 3, 8, 6), (1, 3, 4, 10), (3, 3, 12, 4))),
     "joined and added": (Pyramid, ((1, 3, 32, 40), (2, 3, 48, 36))),
 }
 
