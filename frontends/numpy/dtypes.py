@@ -77,7 +77,8 @@ _KINDS: dict[str, tuple[DType, ...]] = {
 
 def dtype_of(who: str, dtype: object) -> DType:
     """
-    Returns what a caller gives as a dtype: a dtype, a scalar type of numpy or of python, or a name.
+    Returns what a caller gives as a dtype: a dtype, a scalar type of numpy or of python, or a name. Arrays
+    have the byte order of the machine, whatever that of the dtype is.
 
     Raises TypeError, naming `who`, for what is no dtype, and for dtypes that arrays cannot have, complex ones
     say.
@@ -86,10 +87,11 @@ def dtype_of(who: str, dtype: object) -> DType:
         found = np.dtype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     except TypeError:
         raise TypeError(f"{who}: {dtype!r} is not a dtype") from None
-    if dtype is None or found not in DTYPES:
+    native = found.newbyteorder("=")
+    if dtype is None or native not in DTYPES:
         why = "there are no complex dtypes" if found.kind == "c" else "it is none of tenon.numpy's"
         raise TypeError(f"{who}: arrays cannot have dtype {dtype if dtype is None else found} ({why})")
-    return found.newbyteorder("=")
+    return native
 
 
 @array_function(static=("dtype",))

@@ -45,6 +45,53 @@ RISING = np.sort(doubles(9))
 
 CALLS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("around", lambda xp, x: xp.around(x, 1), (doubles(7),)),
+    *[
+        ("gcd", lambda xp, x, y: (xp.gcd(x, y), xp.lcm(x, y)), arguments)
+        for arguments in (
+            (numbers(300, low=-500, high=500), numbers(300, low=-500, high=500)),
+            (numbers(40, 1).astype(np.int16), numbers(7).astype(np.int16)),
+            (numbers(50, low=0, high=200).astype(np.uint8), numbers(50, low=0, high=9).astype(np.uint8)),
+            (np.array([0, 0, 5, -5, 7919 * 7907]), np.array([0, -3, 0, 15, 7907 * 6])),
+            (np.zeros(0, np.int32), np.zeros(0, np.int32)),
+        )
+    ],
+    ("lexsort", lambda xp, x, y: xp.lexsort((x, y)), (numbers(200, low=0), numbers(200, low=0))),
+    (
+        "lexsort",
+        lambda xp, x, y, z: xp.lexsort((x, y, z), axis=0),
+        (numbers(61, 3, low=0), numbers(61, 3, low=0, high=3), with_nan(61, 3).round()),
+    ),
+    ("lexsort", lambda xp, x: xp.lexsort(x), (numbers(4, 33, low=0, high=3),)),
+    ("lexsort", lambda xp, x: xp.lexsort([x]), (SPECIAL,)),
+    ("diagflat", lambda xp, x: (xp.diagflat(x), xp.diagflat(x, -2)), (doubles(2, 3),)),
+    ("insert", lambda xp, x: xp.insert(x, 1, 7), (numbers(5),)),
+    ("insert", lambda xp, x: xp.insert(x, 1, 7), (numbers(2, 3),)),
+    ("insert", lambda xp, x: xp.insert(x, -1, [7, 8, 9]), (numbers(5),)),
+    ("insert", lambda xp, x: xp.insert(x, [3, 0, 3], [7, 8, 9]), (numbers(5),)),
+    ("insert", lambda xp, x: xp.insert(x, slice(1, 5, 2), 0.75), (numbers(6),)),
+    ("insert", lambda xp, x, y: xp.insert(x, 2, y, axis=1), (doubles(4, 3), doubles(4))),
+    ("insert", lambda xp, x, y: xp.insert(x, [2], y, axis=1), (doubles(4, 3), doubles(4, 2))),
+    ("insert", lambda xp, x, y: xp.insert(x, [0, 3], y, axis=0), (doubles(4, 3), doubles(3))),
+    ("insert", lambda xp, x: xp.insert(x, slice(2, 3), [7, 8]), (numbers(6),)),
+    ("insert", lambda xp, x: xp.insert(x, -5, [7, 8]), (numbers(5),)),
+    ("insert", lambda xp, x: xp.insert(x, [], 1.0), (doubles(4),)),
+    ("matvec", lambda xp, x, y: xp.matvec(x, y), (doubles(5, 3, 4), doubles(4))),
+    ("matvec", lambda xp, x, y: xp.matvec(x, y), (numbers(3, 4), numbers(6, 1, 4))),
+    ("vecmat", lambda xp, x, y: xp.vecmat(x, y), (doubles(3), doubles(5, 3, 4))),
+    ("vecmat", lambda xp, x, y: xp.vecmat(x, y), (floats(6, 1, 3), floats(3, 4))),
+    *[
+        ("multi_dot", lambda xp, *x: xp.linalg.multi_dot(list(x)), arguments)
+        for arguments in (
+            (doubles(4, 30), doubles(30, 2)),
+            (doubles(10, 100), doubles(100, 5), doubles(5, 50), doubles(50, 3)),
+            (doubles(3), doubles(3, 17), doubles(17, 2), doubles(2)),
+            (doubles(7, 3), doubles(3, 4), doubles(4)),
+        )
+    ],
+    ("polyfit", lambda xp, x, y: xp.polyfit(x, y, 3), (RISING, doubles(9))),
+    ("polyfit", lambda xp, x, y: xp.polyfit(x, y, 2), (RISING, doubles(9, 4))),
+    ("polyfit", lambda xp, x, y, w: xp.polyfit(x, y, 1, w=w), (RISING, doubles(9), RISING**2 + 1)),
+    ("polyfit", lambda xp, x, y, w: xp.polyfit(x, y, 0, w=w), (numbers(9), doubles(9, 2), RISING**2)),
     ("cbrt", lambda xp, x: xp.cbrt(x), (SPECIAL,)),
     ("cbrt", lambda xp, x: xp.cbrt(x), (doubles(100) * 1e5,)),
     ("cbrt", lambda xp, x: xp.cbrt(x), (floats(100),)),
@@ -246,6 +293,10 @@ def test_a_call_gives_what_numpys_gives(number: int):
 
 
 OF_VALUES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda xp, c, x: xp.compress(c, x, axis=1), (np.array([True, False, True]), numbers(3, 4))),
+    (lambda xp, c, x: xp.compress(c, x), (numbers(5, low=0, high=2), numbers(3, 4))),
+    (lambda xp, x: xp.extract(x > 0, x), (doubles(3, 4),)),
+    (lambda xp, x, i: xp.insert(x, i, -1.0), (doubles(5), np.array([0, 2, 2]))),
     (lambda xp, x: xp.argwhere(x > 0), (numbers(3, 4),)),
     (lambda xp, x, i: xp.delete(x, i), (numbers(3, 4), np.array([0, 2]))),
     (lambda xp, x: xp.argwhere(x), (np.array(3),)),
@@ -283,6 +334,30 @@ def test_bincount_of_a_length_is_traced_and_leaves_others_out():
         np.testing.assert_array_equal(np.asarray(found), [1, 0, 0, 2])
 
 
+def test_products_of_open_extents_have_no_order():
+    open_rows = tenon.jit(lambda x, y: tnp.linalg.multi_dot([x, y]), dynamic={"x": {0: tenon.Dim("n", 1, 9)}})
+    with pytest.raises(ValueError, match=r"multi_dot: array 0 has an open extent"):
+        open_rows(doubles(4, 3), doubles(3, 2))
+
+
+@pytest.mark.parametrize("kth", [0, 5, -1, (3, 40)])
+@pytest.mark.parametrize("axis", [-1, 0, None])
+def test_a_partition_has_what_sorting_puts_at_its_places(kth: Any, axis: int | None):
+    x = with_nan(41, 43)
+    ordered = np.sort(x, axis=axis)
+    along = -1 if axis is None else axis
+    for way in (lambda f: f, tenon.jit):
+        values = np.asarray(way(lambda x: tnp.partition(x, kth, axis=axis))(x))
+        places = np.asarray(way(lambda x: tnp.argpartition(x, kth, axis=axis))(x))
+        flat = x.reshape(-1) if axis is None else x
+        np.testing.assert_array_equal(np.take_along_axis(flat, places, along), values)
+        for place in kth if isinstance(kth, tuple) else (kth,):
+            at = np.take(values, [place], along)
+            np.testing.assert_array_equal(at, np.take(ordered, [place], along))
+            before = np.take(values, np.arange(place % values.shape[along]), along)
+            assert not np.any(before > at)
+
+
 def test_where_all_is_nan_there_is_no_index():
     x = tnp.asarray(np.array([[np.nan, np.nan], [np.nan, 2.0]]))
     np.testing.assert_array_equal(np.asarray(tnp.nanargmax(x, axis=1)), [-1, 1])
@@ -299,6 +374,40 @@ def test_cube_roots_are_within_an_ulp():
 
 ERRORS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: tnp.select([], []), ValueError, "select: 0 conditions and 0 choices"),
+    (lambda x: tnp.gcd(x, 1), TypeError, "gcd: not supported for the input types (float64"),
+    (lambda x: tnp.lcm(x > 0, x > 0), TypeError, "lcm: not supported for the input types (bool"),
+    (lambda x: tnp.gcd(np.ones((2, 3), int), np.ones(2, int)), ValueError, "gcd: "),
+    (lambda x: tnp.partition(x, 3), ValueError, "partition: kth is 3, for 3 elements (axis 1)"),
+    (lambda x: tnp.argpartition(x, (0, -4)), ValueError, "argpartition: kth is -4, for 3 elements"),
+    (lambda x: tnp.partition(x, 0, axis=2), AxisError, "partition: axis 2 is out of bounds"),
+    (lambda x: tnp.partition(x, 1.5), TypeError, "partition: "),
+    (lambda x: tnp.lexsort(()), TypeError, "lexsort: there are no keys"),
+    (lambda x: tnp.lexsort((x, x[0])), ValueError, "lexsort: keys have shapes (2, 3), (3,)"),
+    (lambda x: tnp.lexsort((x, x), axis=2), AxisError, "lexsort: axis 2 is out of bounds"),
+    (lambda x: tnp.compress(x, x), ValueError, "compress: the condition has shape (2, 3)"),
+    (
+        lambda x: tnp.compress([0, 0, 1], x, axis=0),
+        IndexError,
+        "compress: the condition holds for place 2 of 2 (axis 0)",
+    ),
+    (lambda x: tnp.insert(x, 8, 1), IndexError, "insert: 8 is not from -6 to 6"),
+    (lambda x: tnp.insert(x, [1, -7], 1), IndexError, "insert: -7 is not from -6 to 6"),
+    (lambda x: tnp.insert(x, [0.0, 1.0], 1), IndexError, "integer"),
+    (lambda x: tnp.insert(x, [0, 1], [1, 2, 3]), ValueError, "broadcast"),
+    (lambda x: tnp.insert(x, 0, 1, axis=2), AxisError, "insert: axis 2 is out of bounds"),
+    (lambda x: tnp.matvec(x, x.T), ValueError, "matvec: matrices of shape (2, 3) and vectors of (3, 2)"),
+    (lambda x: tnp.vecmat(x[0], x), ValueError, "vecmat: matrices of shape (2, 3) and vectors of (3,)"),
+    (lambda x: tnp.linalg.multi_dot([x]), ValueError, "multi_dot: 1 arrays, expected 2 or more"),
+    (lambda x: tnp.linalg.multi_dot([x, x]), ValueError, "arrays 0 and 1 do not fit: (2, 3) and (2, 3)"),
+    (
+        lambda x: tnp.linalg.multi_dot([x, x[0], x]),
+        ValueError,
+        "multi_dot: array 1 has shape (3,), expected two axes",
+    ),
+    (lambda x: tnp.polyfit(x[0], x[0], -1), ValueError, "polyfit: deg is -1"),
+    (lambda x: tnp.polyfit(x, x, 1), ValueError, "polyfit: places and values have shapes (2, 3) and (2, 3)"),
+    (lambda x: tnp.polyfit(x[0, :0], x[0, :0], 1), ValueError, "polyfit: there are no places"),
+    (lambda x: tnp.polyfit(x[0], x[0], 1, w=x), ValueError, "polyfit: w has shape (2, 3), expected (3,)"),
     (lambda x: tnp.select([x > 0], [x, x]), ValueError, "select: 1 conditions and 2 choices"),
     (lambda x: tnp.quantile(x, 1.5), ValueError, "quantile: 1.5 is not from 0 to 1"),
     (lambda x: tnp.percentile(x, [-1]), ValueError, "percentile: [-1] is not from 0 to 100"),
@@ -372,3 +481,20 @@ def test_cube_roots_of_the_largest_and_of_denormals(dtype):
     found = np.asarray(tnp.cbrt(tnp.asarray(x)))
     exact = np.cbrt(x.astype(np.longdouble)).astype(dtype)
     assert np.max(np.abs(found - exact) / np.spacing(np.abs(exact))) <= 1
+
+
+def test_arrays_of_another_byte_order_are_taken():
+    big, places = doubles(2, 3).astype(">f4"), np.arange(3, dtype=">i8")
+    native = big.astype(np.float32)
+    found = tnp.asarray(big)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(found), native)
+    np.testing.assert_array_equal(np.asarray(tnp.asarray(places, dtype=">f8")), [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(tnp.sum(places)), 3)
+    for captured in (big, lambda: tnp.asarray(big)):
+        added = tenon.jit(lambda x, captured=captured: x + (captured() if callable(captured) else captured))
+        np.testing.assert_array_equal(np.asarray(added(native)), native + native)
+    with pytest.raises(ValueError, match=r"copy=False, and an array of shape \(2, 3\).* must be copied"):
+        tnp.asarray(big, copy=False)
+    with pytest.raises(TypeError, match="there are no complex dtypes"):
+        tnp.asarray(np.zeros(2, ">c8"))

@@ -10,28 +10,37 @@ from __future__ import annotations
 from . import (
     calculus,
     counting,
+    divisors,
     element_functions,
     layouts,
     nan_reductions,
     order_statistics,
+    orders,
+    selections,
     sequences,
     value_sets,
 )
 from .calculus import *
 from .counting import *
+from .divisors import *
 from .element_functions import *
 from .layouts import *
 from .nan_reductions import *
 from .order_statistics import *
+from .orders import *
+from .selections import *
 from .sequences import *
 from .value_sets import *
 
 __all__: list[str] = []
 __all__ += calculus.__all__
 __all__ += counting.__all__
+__all__ += divisors.__all__
 __all__ += element_functions.__all__
 __all__ += layouts.__all__
 __all__ += nan_reductions.__all__
 __all__ += order_statistics.__all__
+__all__ += orders.__all__
+__all__ += selections.__all__
 __all__ += sequences.__all__
 __all__ += value_sets.__all__

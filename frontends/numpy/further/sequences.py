@@ -11,9 +11,9 @@ from ..arguments.operands import BOOL, common, no_loop, reshaped
 from ..creation import asarray
 from ..linalg.vectors import cross as cross_of
 from ..manipulation import flip, reshape
-from ..products.linear_algebra import dot
+from ..products.linear_algebra import dot, matmul
 
-__all__ = ["convolve", "correlate", "cross", "vdot"]
+__all__ = ["convolve", "correlate", "cross", "matvec", "vdot", "vecmat"]
 
 MODES = ("full", "same", "valid")
 
@@ -89,3 +89,25 @@ def vdot(x1: Array, x2: Array, /) -> Array:
     """
     lhs, rhs = common("vdot", reshape(x1, (-1,)), reshape(x2, (-1,)))
     return dot(lhs, rhs)
+
+
+@array_function
+def matvec(x1: Array, x2: Array, /) -> Array:
+    """The products of matrices, the last two axes, with vectors, the last axis; axes before broadcast."""
+    matrices, vectors = common("matvec", x1, x2)
+    _check_vectors("matvec", matrices, vectors, -1)
+    return matmul(matrices, vectors[..., None])[..., 0]
+
+
+@array_function
+def vecmat(x1: Array, x2: Array, /) -> Array:
+    """The products of vectors, the last axis, with matrices, the last two axes; axes before broadcast."""
+    vectors, matrices = common("vecmat", x1, x2)
+    _check_vectors("vecmat", matrices, vectors, -2)
+    return matmul(vectors[..., None, :], matrices)[..., 0, :]
+
+
+def _check_vectors(who: str, matrices: Array, vectors: Array, axis: int) -> None:
+    """Raises ValueError where vectors are not as long as matrices along an axis."""
+    if matrices.ndim < 2 or vectors.ndim < 1 or matrices.shape[axis] != vectors.shape[-1]:
+        raise ValueError(f"{who}: matrices of shape {matrices.shape} and vectors of {vectors.shape}")

@@ -7,7 +7,8 @@ for its values: what numpy raises `LinAlgError` for gives NaN or infinities.
 
 from __future__ import annotations
 
-from . import decompositions, least_squares, norms, systems, vectors
+from . import chains, decompositions, least_squares, norms, systems, vectors
+from .chains import *
 from .decompositions import *
 from .least_squares import *
 from .norms import *
@@ -15,6 +16,7 @@ from .systems import *
 from .vectors import *
 
 __all__: list[str] = []
+__all__ += chains.__all__
 __all__ += decompositions.__all__
 __all__ += least_squares.__all__
 __all__ += norms.__all__
