@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Operation
 
 from ..backends.interface import Backend
 from ..backends.reference.execute import run_module
+from ..dialects import graph
 from ..dialects.modules.entry import Entry, find_entry, keep_only
+from ..dialects.modules.parsing import location_text
 from ..dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
 from ..errors import RankError, TenonError
 from ..semantics.numpy_types import Array
@@ -127,8 +130,8 @@ def partitioned_for_all(module: ModuleOp, entry: Entry, allow_gather: bool = Fal
     Returns the programs of all ranks of one function of a module, which stays as it is.
 
     Raises:
-        TenonError: the module has no grid, the function is no function of `graph` or uses tensor nodes, or an
-            op cannot be partitioned.
+        TenonError: the module has no grid, the function is no function of `graph`, uses tensor nodes or has
+            collectives already, or an op cannot be partitioned.
     """
     name = entry.sym_name.data
     if not isinstance(entry, func.FuncOp):
@@ -141,7 +144,24 @@ def partitioned_for_all(module: ModuleOp, entry: Entry, allow_gather: bool = Fal
     node = next((op for op in own.walk() if op.name == "graph.tnode"), None)
     if node is not None:
         raise TenonError(f"@{name}: {node.name}: the ranks of one process have no tensor nodes of their own")
+    met = next(filter(_is_of_one_rank, own.walk()), None)
+    if met is not None:
+        raise TenonError(
+            f"@{name}: {met.name}: a program with collectives is that of one rank (hint: the one that it was "
+            "partitioned from)",
+            location=location_text(met.location),
+        )
     return AllRanks(mesh, [partition(own, rank, allow_gather) for rank in range(mesh.size)])
+
+
+def _is_of_one_rank(op: Operation) -> bool:
+    """Returns whether an op is one of a rank's program, and not of a `graph.manual_computation` of all."""
+    if not isinstance(op, graph.CollectiveOp | graph.AxisIndexOp):
+        return False
+    around = op.parent_op()
+    while around is not None and not isinstance(around, graph.ManualComputationOp):
+        around = around.parent_op()
+    return around is None
 
 
 def compiled_call(

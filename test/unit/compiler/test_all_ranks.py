@@ -124,8 +124,28 @@ def test_ranks_that_disagree_on_a_part_that_both_have_are_an_error():
         """,
             "@f: graph.tnode: the ranks of one process have no tensor nodes of their own",
         ),
+        (
+            """
+          shard.grid @mesh(shape = 2)
+          func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+            %s = graph.all_reduce add %x on @mesh axes = [0] channel = 1 : tensor<4xf32>
+            func.return %s : tensor<4xf32>
+          }
+        """,
+            "a.mlir:4:18: error: @f: graph.all_reduce: a program with collectives is that of one rank",
+        ),
+        (
+            """
+          shard.grid @mesh(shape = 2)
+          func.func @f() -> tensor<i32> {
+            %i = graph.axis_index on @mesh axis = 0 : tensor<i32>
+            func.return %i : tensor<i32>
+          }
+        """,
+            "@f: graph.axis_index: a program with collectives is that of one rank",
+        ),
     ],
-    ids=["no grid", "sched", "nodes"],
+    ids=["no grid", "sched", "nodes", "a rank's", "a rank's place"],
 )
 def test_what_is_no_program_for_ranks_is_an_error(text: str, message: str):
     with pytest.raises(TenonError, match=message):
