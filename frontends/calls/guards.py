@@ -132,6 +132,13 @@ class Guard:
     """Whether the trace read the values of the array, which are part of the fingerprint then."""
     code: CodeType | None = None
     """What a function runs, which those who reload a module replace."""
+    is_item: bool = False
+    """Whether it is of an array in what another guard is of, which sees to it that the array stays there."""
+
+    @property
+    def always_holds(self) -> bool:
+        """Returns whether there is nothing to look at."""
+        return self.is_item and not self.has_values
 
     def holds(self) -> bool:
         """Returns whether there is now what programs cannot tell from what was there."""
@@ -187,7 +194,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
 
 def _guard_of_item(text: str, array: Any) -> Guard:
     """Returns the guard of an array that a guard of what it is in holds in its place."""
-    return Guard(Watch(text, lambda: array, ()), of_array(array), array, True, True)
+    return Guard(Watch(text, lambda: array, ()), of_array(array), array, True, True, is_item=True)
 
 
 class UnseenChangesWarning(UserWarning):

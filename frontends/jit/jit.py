@@ -277,7 +277,9 @@ class Jitted(_HasPrograms):
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
         trace = Trace(self.name, self.declarations(), self.fastmath)
         trace.mesh = mesh_of(signature.shardings, self.name)
-        trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
+        trace.watched = {
+            id(guard.kept): guard.watch.read for guard in guards if guard.is_array and not guard.is_item
+        }
         with trace:
             traced = [
                 trace.argument(aval, path)
@@ -375,7 +377,8 @@ class Jitted(_HasPrograms):
             for version in self._versions.get(signature.key, ()):
                 if version.changed() is None:
                     return version
-            version = call.compiled(guards, **self._options_for(signature))
+            lasting = [guard for guard in guards if not guard.always_holds]
+            version = call.compiled(lasting, **self._options_for(signature))
             reasons = (f"{changed} has changed since it was traced",)
             if changed is None:
                 reasons = nearest_difference(signature, self._known)
