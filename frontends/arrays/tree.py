@@ -218,6 +218,54 @@ def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
     return kind(*children)
 
 
+def is_plain(structure: Node | None) -> bool:
+    """Returns whether containers are lists, tuples, None, and dicts whose keys are strings."""
+    if structure is None:
+        return True
+    if structure.kind is dict:
+        if not all(key.__class__ is str for key in structure.extra):
+            return False
+    elif structure.kind not in (list, tuple, type(None)):
+        return False
+    return all(map(is_plain, structure.children))
+
+
+def add_leaves(tree: Any, structure: Node, leaves: list[Any]) -> bool:
+    """
+    Appends the leaves of a tree whose containers are those of a structure, which `is_plain`, and returns
+    whether they are. What stands where the structure has a leaf may be another container: that is to be seen
+    of the leaves.
+    """
+    kind, children = structure.kind, structure.children
+    if tree.__class__ is not kind:
+        return False
+    if kind is dict:
+        if len(tree) != len(children) or not _STRINGS.issuperset(map(type, tree)):
+            return False
+        try:
+            items = [tree[key] for key in structure.extra]
+        except KeyError:
+            return False
+    elif tree is None:
+        return True
+    elif len(tree) != len(children):
+        return False
+    else:
+        items = tree
+    if structure.depth == 1:
+        leaves += items
+        return True
+    for item, child in zip(items, children, strict=True):
+        if child is None:
+            leaves.append(item)
+        elif not add_leaves(item, child, leaves):
+            return False
+    return True
+
+
+_STRINGS = frozenset((str,))
+
+
 def paths(structure: Node | None, prefix: str = "") -> Iterator[str]:
     """Yields how each leaf is reached: `params['w'][0]`."""
     if structure is None:

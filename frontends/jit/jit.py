@@ -21,7 +21,7 @@ from ...runtime.timeline import timeline
 from ..arrays.aval import Aval
 from ..arrays.concrete import ConcreteArray
 from ..arrays.tracing_state import ENTERED
-from ..arrays.tree import flatten, unflatten
+from ..arrays.tree import Node, add_leaves, flatten, is_plain, unflatten
 from ..calls.compiled_trace import DirectCall, values_of_captured
 from ..calls.dispatch import MOST_SIGNATURES, EagerFunction
 from ..calls.guards import Guard, guards_of
@@ -136,6 +136,16 @@ class _FastEntry(NamedTuple):
     captured: tuple[Captured, ...]
     is_plain: bool
     """Whether machine code can call it by itself: it takes arrays and gives one, whatever else there is."""
+    structure: Node | None
+    """That of the arguments, where there are containers among them."""
+
+    def values_in(self, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Returns the values in containers, None where these are not those of the program."""
+        leaves: list[Any] = []
+        if self.structure is None or not add_leaves(arguments, self.structure, leaves):
+            return None
+        values, scalars = plain_values(tuple(leaves))
+        return values if scalars == self.scalars else None
 
 
 class _HasPrograms:
@@ -204,8 +214,15 @@ class Jitted(_HasPrograms):
                 if type(argument) is not _ndarray:
                     given, scalars = plain_values(arguments)
                     break
-            for direct, wanted, finish, guards, captured, _ in self._fast:
-                if scalars != wanted or (guards and not _all_hold(guards)):
+            for entry in self._fast:
+                direct, wanted, finish, guards, captured, _, structure = entry
+                if structure is not None:
+                    if scalars is not None or (found := entry.values_in(arguments)) is None:
+                        continue
+                    given = found
+                elif scalars != wanted:
+                    continue
+                if guards and not _all_hold(guards):
                     continue
                 values = direct((*given, *values_of_captured(captured)) if captured else given, None)
                 if values is None:
@@ -407,27 +424,36 @@ class Jitted(_HasPrograms):
             or program.ranges
             or signature.static
             or self.parameters.donated
-            or len(signature.avals) != len(arguments)
         ):
             return
-        _, scalars = plain_values(arguments)
+        assert signature.structure is not None, f"{self.name}: arguments without a structure"
+        structure = signature.structure.children[0]
+        assert structure is not None, f"{self.name}: arguments without a structure"
+        leaves: list[Any] = []
+        if not is_plain(structure) or not add_leaves(arguments, structure, leaves):
+            return
+        if structure.depth == 1:
+            structure = None
+        _, scalars = plain_values(tuple(leaves))
         if scalars is None:
             return
         finish = version.finished
         if program.is_simple and version.structure is None and not program.result_avals[0].weak:
             finish = program.result_avals[0]
         call_program = program.executable.call_program
-        is_plain = (
+        is_simple = (
             call_program is not None
-            and not (scalars or version.guards or program.captured)
+            and not (scalars or version.guards or program.captured or structure)
             and finish.__class__ is Aval
         )
-        entry = _FastEntry(program.direct, scalars, finish, version.guards, program.captured, is_plain)
+        entry = _FastEntry(
+            program.direct, scalars, finish, version.guards, program.captured, is_simple, structure
+        )
         known = [each for each in self._fast if each.direct is not entry.direct]
         self._fast = fast = (entry, *known[: MOST_FAST - 1])
         plain = [each for each in fast if each.is_plain]
         self.direct = tuple([part for each in plain for part in (each.direct, each.finish)])
-        if call_program is not None and is_plain and type(self).__call__ is _CALL_IN_PYTHON:
+        if call_program is not None and is_simple and type(self).__call__ is _CALL_IN_PYTHON:
             call_program.install_call(
                 self,
                 programs="direct",

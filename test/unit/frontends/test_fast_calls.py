@@ -239,3 +239,82 @@ def test_a_call_by_name_says_nothing_of_calls_that_leave_the_argument_out():
     for _ in range(2):
         assert np.array_equal(np.asarray(with_rest(X, a=None)), 2 * X)
         assert np.array_equal(np.asarray(with_rest(X)), X)
+
+
+def weights(count: int = 3) -> dict[str, Any]:
+    return {"layers": [{"w": X * n, "b": (tnp.asarray(X), None)} for n in range(count)], "scale": 2.0}
+
+
+def total(x: Any, tree: Any) -> Any:
+    """Says what containers it is given, and adds up what is in them."""
+    seen: list[str] = []
+
+    def found(part: Any) -> Any:
+        seen.append(type(part).__name__)
+        if isinstance(part, dict):
+            return sum([found(part[key]) for key in sorted(part)], tnp.asarray(np.float32(len(part))))
+        if isinstance(part, list | tuple):
+            return sum(
+                [n * found(each) for n, each in enumerate(part)], tnp.asarray(np.float32(len(part) / 8))
+            )
+        return np.float32(0) if part is None else part
+
+    result = x + found(tree)
+    return result, " ".join(seen)
+
+
+def test_arrays_in_lists_and_dicts_go_to_the_program(slow_calls: list[Any]):
+    add = Counted(total)
+    expected = [np.asarray(each) for each in total(X, weights())[:1]]
+    for _ in range(3):
+        for x in (X, tnp.asarray(X)):
+            result, _ = add.jitted(x, weights())
+            np.testing.assert_array_equal(np.asarray(result), expected[0])
+    assert len(slow_calls) == add.traces == 1
+
+
+class Text(str):
+    """A key that is equal to a string and is none."""
+
+
+OTHERS: dict[str, Any] = {
+    "a tuple for a list": {**weights(), "layers": tuple(weights()["layers"])},
+    "fewer layers": weights(2),
+    "more layers": weights(4),
+    "a key less": {"layers": weights()["layers"]},
+    "a key more": {**weights(), "bias": X},
+    "another key": {"layers": weights()["layers"], "factor": 2.0},
+    "keys in another order": {"scale": 2.0, "layers": weights()["layers"]},
+    "a key that is equal": {"layers": weights()["layers"], Text("scale"): 2.0},
+    "an integer": {**weights(), "scale": 2},
+    "a bool": {**weights(), "scale": True},
+    "an array of rank 0": {**weights(), "scale": np.array(2.0)},
+    "an array": {**weights(), "scale": X},
+    "a list for a leaf": {**weights(), "scale": [2.0]},
+    "nothing for a leaf": {**weights(), "scale": None},
+    "nothing for a list": {**weights(), "layers": None},
+    "a leaf for a list": {**weights(), "layers": X},
+    "a leaf for nothing": {"layers": [{"w": X, "b": (X, X)}] * 3, "scale": 2.0},
+    "another dtype": {"layers": [{"w": X.astype(np.float64), "b": (X, None)}] * 3, "scale": 2.0},
+    "another shape": {"layers": [{"w": X[:1], "b": (X, None)}] * 3, "scale": 2.0},
+    "another layout": {"layers": [{"w": X.T.copy().T, "b": (X, None)}] * 3, "scale": 2.0},
+    "a number of numpy's": {**weights(), "scale": np.float32(2)},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_containers_are_never_taken_for_those_of_a_program(name: str):
+    add = tenon.jit(total)
+    for tree in (weights(), OTHERS[name], weights(), OTHERS[name], OTHERS[name]):
+        result, seen = add(X, tree)
+        expected, expected_seen = tenon.jit(total)(X, tree)
+        assert seen == expected_seen
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
+
+
+def test_a_container_of_another_kind_is_no_argument_that_was_an_array(slow_calls: list[Any]):
+    double = tenon.jit(lambda x: tnp.asarray(x) * 2)
+    for argument in (X, [1.0, 2.0], X, [1.0, 2.0], (1.0, 2.0)):
+        np.testing.assert_array_equal(np.asarray(double(argument)), np.asarray(argument) * 2)
+    assert len(slow_calls) == 3
