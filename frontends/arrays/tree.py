@@ -219,13 +219,14 @@ def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
 
 
 def is_plain(structure: Node | None) -> bool:
-    """Returns whether containers are lists, tuples, None, and dicts whose keys are strings."""
+    """Returns whether containers are lists, tuples, named ones too, None, and dicts with strings for keys."""
     if structure is None:
         return True
-    if structure.kind is dict:
+    kind = structure.kind
+    if kind is dict:
         if not all(key.__class__ is str for key in structure.extra):
             return False
-    elif structure.kind not in (list, tuple, type(None)):
+    elif kind not in (list, tuple, type(None)) and (kind in _REGISTERED or not issubclass(kind, tuple)):
         return False
     return all(map(is_plain, structure.children))
 

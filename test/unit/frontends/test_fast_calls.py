@@ -1,7 +1,7 @@
 """Calls of jitted functions that go to their program at once: they give what other calls give."""
 
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -271,6 +271,30 @@ def test_arrays_in_lists_and_dicts_go_to_the_program(slow_calls: list[Any]):
             result, _ = add.jitted(x, weights())
             np.testing.assert_array_equal(np.asarray(result), expected[0])
     assert len(slow_calls) == add.traces == 1
+
+
+class State(NamedTuple):
+    mean: Any
+    count: Any
+
+
+class Moments(NamedTuple):
+    mean: Any
+    count: Any
+
+
+def test_named_tuples_go_to_the_program_and_keep_their_names(slow_calls: list[Any]):
+    step = tenon.jit(lambda state: State(state.mean + 1, state.count * 2))
+    for _ in range(3):
+        found = step(State(X, 3))
+        assert type(found) is State and np.asarray(found.count) == 6
+        np.testing.assert_array_equal(np.asarray(found.mean), X + 1)
+    assert len(slow_calls) == 1
+    for count in (3, 4):
+        assert np.asarray(step(Moments(X, count)).count) == 2 * count
+    assert len(slow_calls) == 2
+    with pytest.raises(AttributeError, match="mean"):
+        step((X, 3))
 
 
 class Text(str):
