@@ -42,6 +42,14 @@ class CallSignature:
         static = tuple([(name, key) for name, key, _ in self.static])
         return self.structure, self.avals, static, self.shardings, self.world
 
+    @property
+    def positional(self) -> Node:
+        """The structure of the arguments that are given by position, a tuple."""
+        assert self.structure is not None, "a call without a structure"
+        positional = self.structure.children[0]
+        assert positional is not None, "a tuple is no leaf"
+        return positional
+
     def paths(self) -> list[str]:
         """Returns how the function reaches each array: `x`, `params['w']`."""
         return [argument_path(path, self.parameters) for path in paths(self.structure)]
@@ -181,12 +189,9 @@ class Parameters:
 
     def donated_numbers(self, signature: CallSignature) -> tuple[int, ...]:
         """Returns the numbers of the arrays in donated arguments."""
-        structure = signature.structure
-        assert structure is not None, f"{self.name}: arguments without a structure"
-        positional = structure.children[0]
         numbers: list[int] = []
         first = 0
-        for number, child in enumerate(() if positional is None else positional.children):
+        for number, child in enumerate(signature.positional.children):
             count = len(list(paths(child)))
             if number in self.donated:
                 numbers += range(first, first + count)

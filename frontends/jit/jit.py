@@ -426,9 +426,7 @@ class Jitted(_HasPrograms):
             or self.parameters.donated
         ):
             return
-        assert signature.structure is not None, f"{self.name}: arguments without a structure"
-        structure = signature.structure.children[0]
-        assert structure is not None, f"{self.name}: arguments without a structure"
+        structure: Node | None = signature.positional
         leaves: list[Any] = []
         if not is_plain(structure) or not add_leaves(arguments, structure, leaves):
             return

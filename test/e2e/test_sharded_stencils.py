@@ -263,3 +263,10 @@ def test_the_inside_runs_between_what_begins_and_what_is_awaited():
 def test_an_inside_of_no_elements_is_an_error():
     with pytest.raises(PassFailedException, match="split-halos: least-elements 0 must be 1 or more"):
         SplitHalosPass(least_elements=0).apply(context(), parse_module(""))
+
+
+def test_padded_arrays_are_joined_where_fusion_makes_arrays_of_them():
+    from tenon.passes.sched.planning.fusion_rules import RECOMPUTE_LIMIT
+    from tenon.passes.sharding.halos import MOST_READS
+
+    assert MOST_READS == RECOMPUTE_LIMIT

@@ -106,6 +106,16 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Array:
     return concat([lhs, rhs], axis=axis or 0)
 
 
+def with_axis(who: str, x: Operand, axis: int | None) -> tuple[Array, int]:
+    """
+    Returns an array and the number of one of its axes: where that is None its elements in row-major order.
+
+    Raises AxisError where there is no such axis.
+    """
+    source = asarray(x)
+    return (reshape(source, (-1,)), 0) if axis is None else (source, axis_of(who, axis, source.ndim))
+
+
 def delete(x: Operand, obj: int | slice | Sequence[int], /, axis: int | None = None) -> Array:
     """
     Returns an array without the elements at places along `axis`, in row-major order where that is None.
@@ -114,10 +124,7 @@ def delete(x: Operand, obj: int | slice | Sequence[int], /, axis: int | None = N
         IndexError: a place is not there.
         TracingError: the places are a traced array.
     """
-    source = asarray(x)
-    if axis is None:
-        source, axis = reshape(source, (-1,)), 0
-    along = axis_of("delete", axis, source.ndim)
+    source, along = with_axis("delete", x, axis)
     known = (
         values_of("delete", obj, "tenon.numpy.where, or a static argument") if isinstance(obj, Array) else obj
     )

@@ -9,8 +9,8 @@ from ...calls.dispatch import array_function
 from ..arguments.axes import axis_of, integer_of, is_known
 from ..creation import asarray
 from ..indexing import take_along_axis
-from ..manipulation import reshape
 from ..sorting import argsort, sort
+from .layouts import with_axis
 
 __all__ = ["argpartition", "lexsort", "partition"]
 
@@ -40,10 +40,7 @@ def argpartition(x: Array, kth: Places, /, axis: int | None = -1) -> Array:
 
 
 def _placed(who: str, x: Array, kth: Places, axis: int | None) -> tuple[Array, int]:
-    source = asarray(x)
-    if axis is None:
-        source, axis = reshape(source, (-1,)), 0
-    along = axis_of(who, axis, source.ndim)
+    source, along = with_axis(who, x, axis)
     extent = source.shape[along]
     for place in kth if isinstance(kth, Sequence) else (kth,):
         number = integer_of(who, "kth", place)

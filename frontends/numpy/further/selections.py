@@ -8,14 +8,13 @@ import numpy as np
 
 from ...arrays.array import Array
 from ...arrays.concrete import as_concrete
-from ..arguments.axes import axis_of
 from ..arguments.operands import Operand
 from ..creation import asarray, diag
 from ..dtypes import astype
 from ..indexing import take
 from ..manipulation import broadcast_to, concat, moveaxis, reshape
 from ..values import values_of
-from .layouts import flatnonzero
+from .layouts import flatnonzero, with_axis
 
 __all__ = ["compress", "diagflat", "extract", "insert"]
 
@@ -30,12 +29,10 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None) -> Arra
         TracingError: it is traced.
         ValueError: it has another rank than 1.
     """
-    source, chosen = asarray(x), asarray(condition)
+    chosen = asarray(condition)
     if chosen.ndim != 1:
         raise ValueError(f"compress: the condition has shape {chosen.shape}, expected one axis")
-    if axis is None:
-        source, axis = reshape(source, (-1,)), 0
-    along = axis_of("compress", axis, source.ndim)
+    source, along = with_axis("compress", x, axis)
     places = np.asarray(flatnonzero(chosen))
     if places.size and places[-1] >= source.shape[along]:
         raise IndexError(
@@ -63,10 +60,8 @@ def insert(
         TracingError: the places are a traced array.
         ValueError: the values do not broadcast to what is put there.
     """
-    source, given = asarray(x), asarray(values)
-    if axis is None:
-        source, axis = reshape(source, (-1,)), 0
-    along = axis_of("insert", axis, source.ndim)
+    given = asarray(values)
+    source, along = with_axis("insert", x, axis)
     extent = source.shape[along]
     known = values_of("insert", obj, "tenon.numpy.concat") if isinstance(obj, Array) else obj
     places = np.arange(extent)[known] if isinstance(known, slice) else np.asarray(known)
