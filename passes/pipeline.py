@@ -22,6 +22,7 @@ from .graph.loops.expand_updates import ExpandUpdatesPass
 from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.loops.share_matrix_reads import ShareMatrixReadsPass
 from .graph.mark_symmetric_products import MarkSymmetricProductsPass
+from .graph.packing.gather_in_pieces import GatherInPiecesPass
 from .graph.packing.lay_channels_last import LayChannelsLastPass
 from .graph.packing.multiply_nibbles import MultiplyNibblesPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
@@ -122,6 +123,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # eliminate-common-subexpressions: all rounds of a loop, or two contractions, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
         *((target.pass_of(PackPanelsPass),) if has_tiles else ()),
+        # After pack-panels, which takes sums over two dims for convolutions: the copy is a small part of the
+        # large products that it packs.
+        GatherInPiecesPass(),
         PackOperandsPass(),
         # After simplify-contractions, which tells products of matrices and vectors; before
         # hoist-loop-invariants, as a loop of blocks reads more than its block.

@@ -41,6 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "share-matrix-reads",
     ),
     "graph.packing": (
+        "gather-in-pieces",
         "lay-channels-last",
         "multiply-nibbles",
         "pack-convolutions",

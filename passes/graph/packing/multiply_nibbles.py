@@ -29,14 +29,14 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
-from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ..builder import GraphBuilder
+from .split_dims import Given, can_be_split, plain_dim, split_dim
 
 MOST_ROWS = 16
 """The most rows for which numbers are unpacked where they are multiplied."""
@@ -52,7 +52,10 @@ class MultiplyNibblesPass(ModulePass):
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             found = _split_of(contraction)
             if found is not None:
-                _split(contraction, *found)
+                number, axis, dim = found
+                builder = GraphBuilder(contraction)
+                numbers = Given(_unpacked(builder, contraction.inputs[number]), axis)
+                split_dim(builder, contraction, dim, 2, {number: numbers})
 
 
 def _split_of(op: graph.ContractOp) -> tuple[int, int, int] | None:
@@ -71,15 +74,12 @@ def _split_of(op: graph.ContractOp) -> tuple[int, int, int] | None:
         axis = _axis_of_pairs(value)
         if axis is None:
             continue
-        dim, used = _plain_dim(map.results[axis]), map.used_dims()
+        dim, used = plain_dim(map.results[axis]), map.used_dims()
         if dim is None or dim in op.result_dims or extents[dim] != _shape(value)[axis]:
             continue
         if prod(extents[each] for each in op.result_dims if each not in used) > MOST_ROWS:
             continue
-        if all(
-            _is_alone(each, dim, _shape(operand), extents)
-            for operand, each in zip(op.inputs, op.operand_maps, strict=True)
-        ):
+        if can_be_split(op, dim):
             return number, axis, dim
     return None
 
@@ -99,57 +99,6 @@ def _axis_of_pairs(value: SSAValue) -> int | None:
         ):
             return axis
     return None
-
-
-def _is_alone(map: AffineMap, dim: int, shape: tuple[object, ...], extents: list[int]) -> bool:
-    """Returns whether a dim is in no index, or all of one: such an axis can be split as the dim is."""
-    at = [axis for axis, expr in enumerate(map.results) if dim in expr.used_dims()]
-    if not at:
-        return True
-    return len(at) == 1 and _plain_dim(map.results[at[0]]) == dim and shape[at[0]] == extents[dim]
-
-
-def _plain_dim(expr: AffineExpr) -> int | None:
-    index = graph.linear_index(expr)
-    return None if index is None else index.plain_dim
-
-
-def _split(op: graph.ContractOp, number: int, axis: int, dim: int) -> None:
-    """Makes two dims of one, and lets an operand be read before it was reshaped."""
-    builder, type = GraphBuilder(op), tensor_type_of(op.result, op.name)
-    extents = list(iteration_extents(op))
-    place = [each + (each > dim) for each in range(len(extents))]
-    moved = [AffineExpr.dimension(each) for each in place]
-    extents[dim : dim + 1] = [extents[dim] // 2, 2]
-    inputs, maps = list[SSAValue](), list[AffineMap]()
-    operands = zip((*op.inputs, None), (*op.operand_maps, op.result_map), strict=True)
-    for position, (value, map) in enumerate(operands):
-        indices = list[AffineExpr]()
-        shape = list[object]()
-        for at, expr in enumerate(map.results):
-            if dim in expr.used_dims():
-                indices += [AffineExpr.dimension(dim), AffineExpr.dimension(dim + 1)]
-                shape += extents[dim : dim + 2]
-            else:
-                indices.append(expr.replace_dims_and_symbols(moved, []))
-                shape += [] if value is None else [_shape(value)[at]]
-        maps.append(AffineMap(len(extents), 0, tuple(indices)))
-        if value is None:
-            continue
-        # The same value may be the other side too, which is read elsewhere.
-        if position == number:
-            value = _unpacked(builder, value)
-        elif tuple(shape) != _shape(value):
-            element = tensor_type_of(value, op.name).element_type
-            value = builder.add(graph.ReshapeOp(value, tensor_of(element, tuple(shape))), value.name_hint)
-        inputs.append(value)
-    new = graph.ContractOp(
-        inputs, maps, type, bounds=extents, accumulate=op.accumulate, combine=op.combine, fastmath=op.fastmath
-    )
-    new.attributes.update(op.attributes)
-    op.result.replace_all_uses_with(builder.add(new, op.result.name_hint))
-    op.detach()
-    op.erase()
 
 
 def _unpacked(builder: GraphBuilder, value: SSAValue) -> SSAValue:

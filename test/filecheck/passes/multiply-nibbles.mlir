@@ -2,8 +2,8 @@
 // RUN: tenon-opt -p multiply-nibbles --verify-semantics=2 --split-input-file -o /dev/null %s
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK:         %x_1 = graph.reshape %x : tensor<3x8xf32> -> tensor<3x4x2xf32>
-// CHECK-NEXT:    %n_1 = graph.nibble %b, %i {memory_mode = #graph.memory_mode<virtual, "unpacked where it is multiplied">} : tensor<4x2x5xi8>
+// CHECK:         %n_1 = graph.nibble %b, %i {memory_mode = #graph.memory_mode<virtual, "unpacked where it is multiplied">} : tensor<4x2x5xi8>
+// CHECK-NEXT:    %x_1 = graph.reshape %x : tensor<3x8xf32> -> tensor<3x4x2xf32>
 // CHECK-NEXT:    %c = graph.contract %x_1, %n_1 maps [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>] bounds [3, 5, 4, 2] : tensor<3x4x2xf32>, tensor<4x2x5xi8> -> tensor<3x5xf32>
 func.func @few_rows(%x: tensor<3x8xf32>, %b: tensor<4x2x5xi8>) -> tensor<3x5xf32> {
   %i = graph.iota axis 1 : tensor<4x2x5xi8>
