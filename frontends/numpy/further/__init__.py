@@ -8,6 +8,8 @@ are traced have none: their docstrings say what they give then.
 from __future__ import annotations
 
 from . import (
+    applied,
+    bits,
     calculus,
     counting,
     divisors,
@@ -16,10 +18,14 @@ from . import (
     nan_reductions,
     order_statistics,
     orders,
+    polynomials,
     selections,
     sequences,
     value_sets,
+    windows,
 )
+from .applied import *
+from .bits import *
 from .calculus import *
 from .counting import *
 from .divisors import *
@@ -28,11 +34,15 @@ from .layouts import *
 from .nan_reductions import *
 from .order_statistics import *
 from .orders import *
+from .polynomials import *
 from .selections import *
 from .sequences import *
 from .value_sets import *
+from .windows import *
 
 __all__: list[str] = []
+__all__ += applied.__all__
+__all__ += bits.__all__
 __all__ += calculus.__all__
 __all__ += counting.__all__
 __all__ += divisors.__all__
@@ -41,6 +51,8 @@ __all__ += layouts.__all__
 __all__ += nan_reductions.__all__
 __all__ += order_statistics.__all__
 __all__ += orders.__all__
+__all__ += polynomials.__all__
 __all__ += selections.__all__
 __all__ += sequences.__all__
 __all__ += value_sets.__all__
+__all__ += windows.__all__

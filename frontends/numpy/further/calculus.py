@@ -6,15 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
-from ..arguments.axes import axes_of, axis_of, integer_of
-from ..arguments.operands import FLOAT64, Operand, common, is_float, operands
+from ..arguments.axes import axes_of, axis_of
+from ..arguments.operands import FLOAT64, Operand, is_float, operands
 from ..creation import asarray, zeros_like
 from ..elementwise import abs, clip, remainder, sqrt
-from ..linalg.least_squares import lstsq
 from ..manipulation import concat, reshape, stack
 from ..predicates import isnan
 from ..products.linear_algebra import diagonal, matmul
@@ -27,8 +24,6 @@ __all__ = [
     "ediff1d",
     "gradient",
     "interp",
-    "polyfit",
-    "polyval",
     "trapezoid",
     "unwrap",
     "vander",
@@ -166,51 +161,6 @@ def interp(
     inside = where(at < places[0], values[0] if left is None else left, inside)
     inside = where(at > places[-1], values[-1] if right is None else right, inside)
     return where(isnan(at), at, inside)
-
-
-@array_function
-def polyval(p: Array, x: Operand, /) -> Array:
-    """The value at `x` of a polynomial, its coefficient of the highest power first, by Horner's rule."""
-    factors, at = common("polyval", p, x)
-    if factors.ndim != 1:
-        raise ValueError(f"polyval: coefficients have shape {factors.shape}, expected one axis")
-    found = zeros_like(at)
-    for place in range(factors.shape[0]):
-        found = found * at + factors[place]
-    return found
-
-
-@array_function(static=("deg", "rcond"))
-def polyfit(x: Array, y: Array, /, deg: int, rcond: float | None = None, *, w: Array | None = None) -> Array:
-    """
-    The coefficients, that of the highest power first, of the polynomial of degree `deg` with the least sum of
-    squared distances from the values `y` at `x`, of each column if `y` has rank 2; distances are multiplied
-    by `w`. Powers are divided by their norms first, and singular values below `rcond` times the greatest one
-    (epsilon times how many places there are) count as 0, as in numpy.
-
-    Raises ValueError for a negative degree, and for other shapes.
-    """
-    places, values = common("polyfit", x, y)
-    if not is_float(places.dtype):
-        places, values = places.astype(FLOAT64), values.astype(FLOAT64)
-    degree = integer_of("polyfit", "deg", deg)
-    if degree < 0:
-        raise ValueError(f"polyfit: deg is {degree}")
-    if places.ndim != 1 or values.ndim not in (1, 2) or values.shape[0] != places.shape[0]:
-        raise ValueError(f"polyfit: places and values have shapes {places.shape} and {values.shape}")
-    if not places.shape[0]:
-        raise ValueError("polyfit: there are no places")
-    powers = vander(places, degree + 1)
-    if w is not None:
-        (weights,) = operands("polyfit", w)
-        if weights.shape != places.shape:
-            raise ValueError(f"polyfit: w has shape {weights.shape}, expected {places.shape}")
-        powers = powers * weights[:, None]
-        values = values * (weights if values.ndim == 1 else weights[:, None])
-    scale = sqrt(sum(powers * powers, axis=0))
-    bound = places.shape[0] * float(np.finfo(places.dtype).eps) if rcond is None else rcond
-    found = lstsq(powers / scale, values, rcond=asarray(bound, dtype=places.dtype)).x
-    return found / (scale if found.ndim == 1 else scale[:, None])
 
 
 @array_function(static=("N", "increasing"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from ..sorting import sort
 from ..statistics import diff, max, min, sum
 from ..values import values_of
 
-__all__ = ["bincount", "histogram", "histogram_bin_edges", "isin"]
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "isin"]
 
 
 def bincount(
@@ -134,21 +136,107 @@ def histogram(
     return _sorted_into(source, edges, weights, density), edges
 
 
+def histogram2d(
+    x: Array,
+    y: Array,
+    /,
+    bins: int | Array | Sequence[Any] = 10,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    density: bool = False,
+    weights: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    """
+    How many points are in each bin of a plane, which `x` and `y` say where they are, and the edges along both
+    axes, each as `histogram` has them; `bins` are those of both axes, or a pair. Raises as `histogramdd`.
+    """
+    given: Any = bins
+    if not isinstance(bins, int | np.integer) and len(bins) != 2:
+        given = (bins, bins)
+    found, (first, second) = histogramdd((x, y), given, range, density, weights)
+    return found, first, second
+
+
+def histogramdd(
+    sample: Array | Sequence[Array],
+    /,
+    bins: int | Sequence[Any] = 10,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    density: bool = False,
+    weights: Array | None = None,
+) -> tuple[Array, list[Array]]:
+    """
+    How many points are in each bin of a space as f64, and the edges along each axis, as `histogram` has them.
+    Points are the rows of an array, or arrays of all their coordinates along an axis each; `bins` and `range`
+    are those of all axes or one for each.
+
+    Raises ValueError where points and weights are not of one number, there are not as many bins or ranges as
+    axes, and as `histogram_bin_edges`.
+    """
+    if isinstance(sample, list | tuple):
+        lines = [reshape(asarray(each), (-1,)) for each in sample]
+    else:
+        points = asarray(sample)
+        if points.ndim != 2:
+            raise ValueError(f"histogramdd: points have shape {points.shape}, expected two axes")
+        lines = [points[:, axis] for axis in builtins.range(points.shape[1])]
+    if len({line.shape for line in lines}) > 1:
+        raise ValueError(f"histogramdd: coordinates have shapes {[line.shape for line in lines]}")
+    of_axes = [bins] * len(lines) if isinstance(bins, int | np.integer) else list(bins)
+    ranges = [None] * len(lines) if range is None else list(range)
+    for what, each in (("bins", of_axes), ("range", ranges)):
+        if len(each) != len(lines):
+            raise ValueError(f"histogramdd: {what} of {len(each)} axes, of {len(lines)}")
+    if lines:
+        _check_weights("histogramdd", weights, lines[0])
+    edges = [
+        histogram_bin_edges(line, each, limits)
+        for line, each, limits in zip(lines, of_axes, ranges, strict=True)
+    ]
+    return _counted_in_boxes(lines, edges, weights, density), edges
+
+
 @array_function(static=("density",))
-def _sorted_into(x: Array, edges: Array, weights: Array | None, density: bool) -> Array:
-    values, limits = common("histogram", reshape(x, (-1,)), edges)
+def _counted_in_boxes(lines: list[Array], edges: list[Array], weights: Array | None, density: bool) -> Array:
+    place, is_counted = asarray(0), asarray(True)
+    for line, each in zip(lines, edges, strict=True):
+        along, is_inside = _places(line, each)
+        place = place * (each.shape[0] - 1) + along
+        is_counted = is_counted & is_inside
+    shape = tuple(each.shape[0] - 1 for each in edges)
+    heavy = asarray(1.0) if weights is None else weights.astype(FLOAT64)
+    counts = zeros((math.prod(shape),), FLOAT64).at[place].add(where(is_counted, heavy, 0))
+    found = reshape(counts, shape)
+    if not density:
+        return found
+    shares = found / sum(found)
+    for axis, each in enumerate(edges):
+        shares = shares / reshape(diff(each).astype(FLOAT64), (-1, *(1,) * (len(edges) - 1 - axis)))
+    return shares
+
+
+def _places(x: Array, edges: Array) -> tuple[Array, Array]:
+    """Returns the bin of each element, some bin of those outside of all, and whether it is in one."""
+    values, limits = common("histogram", x, edges)
     count = limits.shape[0] - 1
     place = where(equal(values, limits[-1]), count - 1, searchsorted(limits, values, "right") - 1)
-    is_counted = (values >= limits[0]) & (values <= limits[-1])
+    return clip(place, 0, count - 1), (values >= limits[0]) & (values <= limits[-1])
+
+
+@array_function(static=("density",))
+def _sorted_into(x: Array, edges: Array, weights: Array | None, density: bool) -> Array:
+    place, is_counted = _places(reshape(x, (-1,)), edges)
     heavy = asarray(1, INT64) if weights is None else reshape(weights, (-1,))
     if heavy.dtype == BOOL:
         heavy = heavy.astype(INT64)
-    bins = zeros((count,), heavy.dtype)
-    found = bins.at[clip(place, 0, count - 1)].add(where(is_counted, heavy, 0).astype(heavy.dtype))
+    found = (
+        zeros((edges.shape[0] - 1,), heavy.dtype)
+        .at[place]
+        .add(where(is_counted, heavy, 0).astype(heavy.dtype))
+    )
     if not density:
         return found
     shares = found.astype(FLOAT64)
-    return shares / diff(limits).astype(FLOAT64) / sum(shares)
+    return shares / diff(edges).astype(FLOAT64) / sum(shares)
 
 
 @array_function(static=("invert",))

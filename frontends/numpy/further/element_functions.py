@@ -34,6 +34,7 @@ __all__ = [
     "degrees",
     "divmod",
     "fabs",
+    "fix",
     "float_power",
     "fmax",
     "fmin",
@@ -50,6 +51,8 @@ __all__ = [
 ]
 
 around = round
+
+fix = trunc
 
 
 def _as_float(who: str, x: Operand) -> TracedArray:

@@ -14,9 +14,9 @@ from ...calls.dispatch import array_function
 from ..arguments.axes import axis_of, integer_of
 from ..arguments.axes import broadcast_shapes as shape_of_all
 from ..arguments.operands import FLOAT64, INT64, Operand, common, is_integer, no_loop, operands, shape_of
-from ..creation import arange, asarray, linspace, ones, tril
+from ..creation import arange, asarray, linspace, ones, tril, zeros
 from ..dtypes import astype
-from ..elementwise import abs, log10, pow, sign
+from ..elementwise import abs, log10, pow, remainder, sign
 from ..indexing import take
 from ..manipulation import (
     atleast_1d,
@@ -55,6 +55,7 @@ __all__ = [
     "logspace",
     "ndim",
     "ravel_multi_index",
+    "resize",
     "rollaxis",
     "row_stack",
     "shape",
@@ -252,6 +253,22 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array of `ndim` axes of extent `n`."""
     return (arange(n),) * ndim
+
+
+def resize(x: Operand, new_shape: int | Sequence[int], /) -> Array:
+    """
+    The elements in row-major order, from the first one on again where there are not enough, as an array of
+    another shape; zeros where there are none. Raises ValueError for a negative extent.
+    """
+    source = reshape(asarray(x), (-1,))
+    extents = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
+    wanted = tuple(integer_of("resize", "new_shape", each) for each in extents)
+    if min((0, *wanted)) < 0:
+        raise ValueError(f"resize: {wanted} has a negative extent")
+    count, size = math.prod(wanted), source.shape[0]
+    if not size:
+        return zeros(wanted, source.dtype)
+    return reshape(take(source, remainder(arange(count), size), 0), wanted)
 
 
 def indices(dimensions: Sequence[int], dtype: object = None, sparse: bool = False) -> Any:

@@ -8,7 +8,7 @@ from ..manipulation import concat, reshape
 from ..sets import unique_all, unique_values
 from .counting import isin
 
-__all__ = ["intersect1d", "setdiff1d", "union1d", "unique"]
+__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 def unique(
@@ -45,3 +45,10 @@ def setdiff1d(x1: Array, x2: Array, /) -> Array:
     """
     values = unique_values(asarray(x1))
     return values[isin(values, x2, invert=True)]
+
+
+def setxor1d(x1: Array, x2: Array, /) -> Array:
+    """The values that are in one of two arrays and not in both, in order; else as `union1d`."""
+    both = concat([unique_values(asarray(x1)), unique_values(asarray(x2))])
+    values, counts = unique(both, return_counts=True)
+    return values[counts == 1]
