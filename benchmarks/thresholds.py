@@ -164,6 +164,16 @@ _HELD = tuple(
 )
 """Products of a matrix that the second cache has room for."""
 
+
+def _iterated(h: Any, w: Any) -> Any:
+    return tenon.fori_loop(0, 16, lambda _, h: tnp.tanh((h @ w.T)[:, : h.shape[1]]), h)
+
+
+_ITERATED = tuple(
+    Program(f"16 products of {m}x{k} by {n}x{k}", _iterated, ((m, k), (n, k)))
+    for m, n, k in ((1, 512, 512), (4, 512, 512), (12, 512, 512), (2, 2048, 1024), (8, 2048, 1024))
+)
+
 _RULES = "sched.planning.fusion_rules"
 _LOCAL = "sched.planning.local_values"
 _CONSTANT_ROW = (
@@ -369,6 +379,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_PANELS, "LARGE_SHARE", (2, 8), _SMALL, _HELD),
     Threshold(_PANELS, "LEAST_USES_OF_HELD", (96, 384), programs=_HELD),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED", (4, 64), ("A^T B", "A B^T", "attention")),
+    Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED_IN_LOOPS", (16, 256), programs=_ITERATED),
+    Threshold(_PANELS, "LEAST_ROWS_IN_LOOPS", (1, 16), programs=_ITERATED),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED_ROWS", (32, 512), ("A^T B",)),
     Threshold(_PANELS, "PACKED_ROWS", (4, 16), ("A^T B",)),
     Threshold(_PANELS, "LEAST_NBYTES_OF_CONSTANT", (1 << 12, 1 << 18), ("constant",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from math import prod
 
 from xdsl.dialects import func
@@ -12,6 +12,7 @@ from ....dialects import graph
 from ....dialects.graph.types import tensor_type_of
 from ....dialects.modules.argument_marks import FROZEN
 from ...rewriting.op_effects import is_movable
+from .loop_invariants import is_in_loops_only, viewed
 
 
 def frozen_arguments(function: func.FuncOp) -> list[BlockArgument]:
@@ -46,6 +47,14 @@ def frozen_values(functions: Iterable[Operation]) -> dict[SSAValue, int]:
                     else:
                         constants.add(op.results[0])
     return found
+
+
+def is_frozen(op: Operation, value: SSAValue, frozen: Container[SSAValue]) -> bool:
+    """
+    Returns whether an operand of an op is one of `frozen`, or a view of one, and what is made of it before
+    the op is moved out of all that is around it: out of loops, but not out of branches.
+    """
+    return (value in frozen or viewed(value) in frozen) and is_in_loops_only(op)
 
 
 def n_elements(value: SSAValue) -> int:

@@ -20,7 +20,9 @@ The tile of such a contraction is chosen here and nowhere else: `tile` says to t
 dims it has and how many of each. Rows that are more than one dim, or vary in number, are left open.
 
 An operand is copied where it is used often enough to pay for it: often, and larger than what the first
-caches hold; or where it is not contiguous along the columns. `LEAST_...` say what that is.
+caches hold; or where it is not contiguous along the columns. `LEAST_...` say what that is. What does not
+change in a loop is used in each iteration: hoist-loop-invariants moves the copy out. In a branch, which may
+not be taken, what is frozen is as anything else.
 
 Extents may be made of named dims. How often an operand is used is then what it is at least: few rows would
 not pay for the copy. An operand that has these dims itself is small where they are, and counts as used as
@@ -73,7 +75,8 @@ from ...machine.tile_shape import MOST_ROWS, most_rows, rows_beside, tile_shape
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along, through_views
-from .frozen_values import frozen_values
+from .frozen_values import frozen_values, is_frozen
+from .loop_invariants import n_iterations
 
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
@@ -81,6 +84,13 @@ LEAST_ITERATIONS = 1 << 15
 LEAST_USES = 96
 LEAST_USES_OF_TRANSPOSED = 16
 """How often each element of a copy must be used; less often where its columns are not contiguous."""
+
+# 512 columns, 512 deep, of one to twelve rows: the copy is made up for after 32 to 48 uses.
+LEAST_USES_OF_TRANSPOSED_IN_LOOPS = 64
+"""The same where iterations of a loop use what is copied once before it."""
+
+LEAST_ROWS_IN_LOOPS = 4
+"""Fewer rows take as long as reading the columns does, where these are larger than the second cache."""
 
 LEAST_USES_OF_TRANSPOSED_ROWS = 128
 """The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
@@ -155,7 +165,7 @@ class PackPanelsPass(ModulePass):
         tall, wide = tile_shape(height, width, lanes, registers, tallest)
         found = [_packing(op, number, columns, wide, extents)]
         # Columns that are one panel have no copy; rows of frozen weights then may have one nevertheless.
-        is_tiled = found[0] is not None or op.inputs[1 - number] in frozen
+        is_tiled = found[0] is not None or is_frozen(op, op.inputs[1 - number], frozen)
         # Narrow integers are multiplied several at a time, which are neighbours in a row.
         if len(rows) == 1 and is_tiled and isinstance(extents[rows[0]], int) and is_float(type):
             found.append(_packing(op, 1 - number, rows[0], tall, extents))
@@ -189,7 +199,7 @@ class PackPanelsPass(ModulePass):
 
         type = tensor_type_of(value, op.name)
         nbytes = most((*packing.depth, packing.lane)) * NBYTES[type.element_type]
-        if value in frozen or constant_array(value) is not None:
+        if is_frozen(op, value, frozen) or constant_array(value) is not None:
             return packing.width is not None and most(packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
         stride = _stride(op, packing.number, packing.lane)
         if stride is None or (packing.width is None and stride == 1):
@@ -198,10 +208,14 @@ class PackPanelsPass(ModulePass):
         least_uses = LEAST_USES if nbytes >= self.l2_nbytes * 3 // 4 else LEAST_USES_OF_HELD
         times = product(packing.extents[dim] for dim in op.result_dims if dim not in packing.order)
         varies_with_it = set(symbols_of([times])) <= set(symbols_of(shape_of(type)))
-        uses = (upper_bound if varies_with_it else lower_bound)(bounded(times, dims))
-        if of_columns:
-            return uses >= least_uses and is_large if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
-        return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and is_large
+        once = (upper_bound if varies_with_it else lower_bound)(bounded(times, dims))
+        if not of_columns:
+            return stride == 1 and once >= LEAST_USES_OF_TRANSPOSED_ROWS and is_large
+        is_computed = nbytes <= self.l2_nbytes or once >= LEAST_ROWS_IN_LOOPS
+        uses = once * n_iterations(op, value) if is_computed else once
+        if stride == 1:
+            return uses >= least_uses and is_large
+        return once >= LEAST_USES_OF_TRANSPOSED or uses >= LEAST_USES_OF_TRANSPOSED_IN_LOOPS
 
 
 @dataclass(frozen=True, slots=True)
