@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.errors import TracingError
 
-from .test_numpy_further import check, doubles, numbers
+from .test_numpy_further import check, check_call, check_call_of_values, doubles, numbers
 
 POINTS = doubles(400)
 COLUMNS = doubles(300, 3)
@@ -137,9 +136,7 @@ WINDOWS: list[Callable[[Any, int], Any]] = [
 @pytest.mark.parametrize("number", range(len(CALLS)), ids=lambda number: f"{CALLS[number][0]}-{number}")
 def test_a_call_gives_what_numpys_gives(number: int):
     _, call, values = CALLS[number]
-    expected = call(np, *values)
-    check(call(tnp, *[tnp.asarray(each) for each in values]), expected)
-    check(tenon.jit(lambda *arrays: call(tnp, *arrays))(*values), expected)
+    check_call(call, values)
 
 
 OF_VALUES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -150,10 +147,7 @@ OF_VALUES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize("number", range(len(OF_VALUES)))
 def test_a_call_that_needs_values_gives_what_numpys_gives_and_is_an_error_in_a_trace(number: int):
-    call, values = OF_VALUES[number]
-    check(call(tnp, *[tnp.asarray(each) for each in values]), call(np, *values))
-    with pytest.raises(TracingError, match="depends on the values"):
-        tenon.jit(lambda *arrays: call(tnp, *arrays))(*values)
+    check_call_of_values(*OF_VALUES[number])
 
 
 def test_products_of_polynomials_keep_zeros_before_the_first_coefficient():

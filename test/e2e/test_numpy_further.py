@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -283,13 +283,25 @@ def check(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=bound, atol=bound)
 
 
+def check_call(call: Callable[..., Any], values: Sequence[Any]) -> None:
+    """Checks that a call gives what numpy's gives, of arrays and in a trace."""
+    expected = call(np, *values)
+    check(call(tnp, *[tnp.asarray(each) for each in values]), expected)
+    check(tenon.jit(lambda *arrays: call(tnp, *arrays))(*values), expected)
+
+
+def check_call_of_values(call: Callable[..., Any], values: Sequence[Any]) -> None:
+    """Checks that a call gives what numpy's gives, of arrays, and is an error in a trace."""
+    check(call(tnp, *[tnp.asarray(each) for each in values]), call(np, *values))
+    with pytest.raises(TracingError, match="depends on the values"):
+        tenon.jit(lambda *arrays: call(tnp, *arrays))(*values)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("number", range(len(CALLS)), ids=lambda number: f"{CALLS[number][0]}-{number}")
 def test_a_call_gives_what_numpys_gives(number: int):
     _, call, values = CALLS[number]
-    expected = call(np, *values)
-    check(call(tnp, *[tnp.asarray(each) for each in values]), expected)
-    check(tenon.jit(lambda *arrays: call(tnp, *arrays))(*values), expected)
+    check_call(call, values)
 
 
 OF_VALUES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -321,10 +333,7 @@ OF_VALUES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize("number", range(len(OF_VALUES)))
 def test_a_call_that_needs_values_gives_what_numpys_gives_and_is_an_error_in_a_trace(number: int):
-    call, values = OF_VALUES[number]
-    check(call(tnp, *[tnp.asarray(each) for each in values]), call(np, *values))
-    with pytest.raises(TracingError, match="depends on the values"):
-        tenon.jit(lambda *arrays: call(tnp, *arrays))(*values)
+    check_call_of_values(*OF_VALUES[number])
 
 
 def test_bincount_of_a_length_is_traced_and_leaves_others_out():
