@@ -89,6 +89,7 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
         lambda xp, x: [xp.apply_along_axis(lambda v, k: xp.sort(v)[:k], axis, x, 2) for axis in (0, 1, -1)],
         (doubles(4, 3, 5),),
     ),
+    ("apply_along_axis", lambda xp, x: xp.apply_along_axis(xp.sum, 1, x), (np.zeros((3, 0)),)),
     (
         "apply_along_axis",
         lambda xp, x: xp.apply_along_axis(lambda v: xp.outer(v, v), 1, x),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -33,7 +34,7 @@ def apply_along_axis(
     source = asarray(arr)
     along = axis_of("apply_along_axis", axis, source.ndim)
     moved = moveaxis(source, along, -1)
-    rows = reshape(moved, (-1, moved.shape[-1])) if moved.size else reshape(moved, (0, moved.shape[-1]))
+    rows = reshape(moved, (math.prod(moved.shape[:-1]), moved.shape[-1]))
     _, found = scan(lambda carried, row: (carried, asarray(func1d(row, *args, **kwargs))), (), rows)
     rank = found.ndim - 1
     result = reshape(found, (*moved.shape[:-1], *found.shape[1:]))

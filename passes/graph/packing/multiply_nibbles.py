@@ -75,12 +75,11 @@ def _split_of(op: graph.ContractOp) -> tuple[int, int, int] | None:
         if axis is None:
             continue
         dim, used = plain_dim(map.results[axis]), map.used_dims()
-        if dim is None or dim in op.result_dims or extents[dim] != _shape(value)[axis]:
+        if dim is None or not can_be_split(op, dim):
             continue
         if prod(extents[each] for each in op.result_dims if each not in used) > MOST_ROWS:
             continue
-        if can_be_split(op, dim):
-            return number, axis, dim
+        return number, axis, dim
     return None
 
 

@@ -77,6 +77,7 @@ from .constant_views import constant_array
 from .contract_views import stride_along, through_views
 from .frozen_values import frozen_values, is_frozen
 from .loop_invariants import n_iterations
+from .split_dims import plain_dim
 
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
@@ -260,8 +261,7 @@ def _plain_dims(map: AffineMap) -> list[int] | None:
     """Returns the dims that an operand is indexed with, if each index is one of them, and another one."""
     dims: list[int] = []
     for expr in map.results:
-        index = graph.linear_index(expr)
-        dim = None if index is None else index.plain_dim
+        dim = plain_dim(expr)
         if dim is None or dim in dims:
             return None
         dims.append(dim)
