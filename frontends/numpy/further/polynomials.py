@@ -26,8 +26,7 @@ __all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "po
 def polyval(p: Array, x: Operand, /) -> Array:
     """The value at `x` of a polynomial, its coefficient of the highest power first, by Horner's rule."""
     factors, at = common("polyval", p, x)
-    if factors.ndim != 1:
-        raise ValueError(f"polyval: coefficients have shape {factors.shape}, expected one axis")
+    _check_rank("polyval", factors)
     found = zeros_like(at)
     for place in range(factors.shape[0]):
         found = found * at + factors[place]
