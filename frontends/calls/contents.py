@@ -14,8 +14,8 @@ import numpy as np
 
 from ..arrays.array import Array
 
-_OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
-"""Packages whose functions do not change."""
+_OUTSIDE = ("_pytest", "builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
+"""Packages whose functions do not change. pytest's are what it writes for `assert` in the files of tests."""
 
 MOST_ITEMS, MOST_DEPTH, MOST_CLASSES = 2048, 4, 1024
 """How many items are looked at, how deep, and of how many classes it is kept how to look at their objects."""

@@ -98,6 +98,7 @@ class Parameters:
             self.names[number] for number in self.static_numbers if number < len(self.names)
         }
         self.static_numbers |= {self.names.index(each) for each in self.static_names if each in self.names}
+        self.has_static = bool(self.static_numbers or self.static_names)
         self.donated = self._numbers("donate_argnums", donate_argnums)
         if both := sorted(self.donated & self.static_numbers):
             raise ValueError(f"jit: argument {both[0]} of {name} is both static and donated")
@@ -130,7 +131,7 @@ class Parameters:
         """
         arguments, named = given
         static: list[tuple[str, Any, Any]] = []
-        if self.static_numbers or self.static_names:
+        if self.has_static:
             positional: list[Any] = []
             for number, value in enumerate(arguments):
                 if number in self.static_numbers:

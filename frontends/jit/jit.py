@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock, local
 from types import MethodType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -21,8 +21,7 @@ from ...runtime.timeline import timeline
 from ..arrays.aval import Aval
 from ..arrays.concrete import ConcreteArray
 from ..arrays.tracing_state import ENTERED
-from ..arrays.tree import Node, add_leaves, flatten, is_plain, unflatten
-from ..calls.compiled_trace import DirectCall, values_of_captured
+from ..arrays.tree import flatten, is_plain, unflatten
 from ..calls.dispatch import MOST_SIGNATURES, EagerFunction
 from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
@@ -32,21 +31,16 @@ from ..sharding.replicas import are_compared, check_replicas
 from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
-from ..tracing.trace import Captured, Trace, TracedArray, current_trace
+from ..tracing.trace import Trace, TracedArray, current_trace
+from .call_forms import POSITIONAL, REFUSED, FastCalls, FastEntry
 from .call_signature import CallSignature, Parameters
 from .dims import Dim
 from .fastmath import fastmath_flags
 from .lowered import Lowered
 from .misses import Miss, Misses, nearest_difference
 
-_new = object.__new__
-_ndarray = np.ndarray
-
 MOST_VERSIONS = 16
 """How many programs are kept for one signature, for as many states of what it reads from outside."""
-
-MOST_FAST = 8
-"""How many programs a call tries before it looks for the right one. To be refused takes about 0.1 us."""
 
 MOST_NESTED = 100
 """How deep a jitted function may call itself while it is traced."""
@@ -120,34 +114,6 @@ def jit(
     return made if function is None else made(function)
 
 
-def _all_hold(guards: Sequence[Guard]) -> bool:
-    return all(guard.holds() for guard in guards)
-
-
-class _FastEntry(NamedTuple):
-    """A program that calls may run at once: it looks itself whether the arrays fit."""
-
-    direct: DirectCall
-    scalars: tuple[Aval | None, ...]
-    """What `plain_values` gives for arguments that it takes."""
-    finish: Any
-    """What stands for its only result, or what makes of its results those of a call."""
-    guards: tuple[Guard, ...]
-    captured: tuple[Captured, ...]
-    is_plain: bool
-    """Whether machine code can call it by itself: it takes arrays and gives one, whatever else there is."""
-    structure: Node | None
-    """That of the arguments, where there are containers among them."""
-
-    def values_in(self, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Returns the values in containers, None where these are not those of the program."""
-        leaves: list[Any] = []
-        if self.structure is None or not add_leaves(arguments, self.structure, leaves):
-            return None
-        values, scalars = plain_values(tuple(leaves))
-        return values if scalars == self.scalars else None
-
-
 class _HasPrograms:
     """What machine code knows of a jitted function."""
 
@@ -196,8 +162,7 @@ class Jitted(_HasPrograms):
         )
         self._specialized = self.parameters.dynamic.checked_values(specialize)
         self._versions: dict[Any, list[Version]] = {}
-        self._fast: tuple[_FastEntry, ...] = ()
-        """What calls try before all else, the last one noted first."""
+        self._fast = FastCalls(self.parameters)
         self.direct = ()
         self._known: list[CallSignature] = []
         self._misses: list[Miss] = []
@@ -208,30 +173,9 @@ class Jitted(_HasPrograms):
         # Machine code takes this method's place, and calls it for what is not plain: see `_note_fast`.
         if ENTERED[0] and (trace := current_trace()) is not None:
             return self._inline(trace, arguments, named)
-        if self._fast and not named and timeline.CURRENT[0] is None:
-            given, scalars = arguments, ()
-            for argument in arguments:
-                if type(argument) is not _ndarray:
-                    given, scalars = plain_values(arguments)
-                    break
-            for entry in self._fast:
-                direct, wanted, finish, guards, captured, _, structure = entry
-                if structure is not None:
-                    if scalars is not None or (found := entry.values_in(arguments)) is None:
-                        continue
-                    given = found
-                elif scalars != wanted:
-                    continue
-                if guards and not _all_hold(guards):
-                    continue
-                values = direct((*given, *values_of_captured(captured)) if captured else given, None)
-                if values is None:
-                    continue
-                if finish.__class__ is not Aval:
-                    return finish(values)
-                result = _new(ConcreteArray)
-                result.values = values
-                result.aval = finish
+        if timeline.CURRENT[0] is None:
+            result = self._fast.run(arguments, named)
+            if result is not REFUSED:
                 return result
         return self._call(arguments, named)
 
@@ -339,7 +283,8 @@ class Jitted(_HasPrograms):
 
     def _forget_programs(self) -> None:
         self._versions.clear()
-        self._fast = self.direct = ()
+        self._fast.clear()
+        self.direct = ()
         self._known.clear()
 
     def _call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -359,8 +304,7 @@ class Jitted(_HasPrograms):
             changed = changed or guard
         if found is None:
             found = self._add(signature, changed)
-        if not named:
-            self._note_fast(found, signature, arguments)
+        self._note_fast(found, arguments, named)
         ranks = found.ranks
         if ranks is not None and are_compared(ranks.mesh):
             check_replicas(ranks.mesh, self.name, leaves)
@@ -410,25 +354,23 @@ class Jitted(_HasPrograms):
             self._misses.append(Miss(self.name, len(self._misses) + 1, reasons, traced - start, compiling))
         return version
 
-    def _note_fast(self, version: Version, signature: CallSignature, arguments: tuple[Any, ...]) -> None:
-        """
-        Notes a program whose calls, with arguments like these and none by name, take no more than its own
-        call.
-        """
+    def _note_fast(self, version: Version, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Notes a program whose calls, with arguments like these, take no more than its own call."""
         program = version.program
         if (
             program is None
             or program.direct is None
             or version.ranks is not None
-            or program.is_dynamic
             or program.ranges
-            or signature.static
             or self.parameters.donated
         ):
             return
-        structure: Node | None = signature.positional
+        form = self._fast.form_of(arguments, named)
+        row = (*arguments, *named.values())
+        picked = form.picked(row)
         leaves: list[Any] = []
-        if not is_plain(structure) or not add_leaves(arguments, structure, leaves):
+        structure = flatten(picked, leaves)
+        if structure is None or not is_plain(structure):
             return
         if structure.depth == 1:
             structure = None
@@ -439,19 +381,19 @@ class Jitted(_HasPrograms):
         if program.is_simple and version.structure is None and not program.result_avals[0].weak:
             finish = program.result_avals[0]
         call_program = program.executable.call_program
-        is_simple = (
+        is_plain_call = (
             call_program is not None
+            and form is POSITIONAL
             and not (scalars or version.guards or program.captured or structure)
             and finish.__class__ is Aval
         )
-        entry = _FastEntry(
-            program.direct, scalars, finish, version.guards, program.captured, is_simple, structure
+        entry = FastEntry(
+            program.direct, scalars, finish, version.guards, program.captured, is_plain_call, structure
         )
-        known = [each for each in self._fast if each.direct is not entry.direct]
-        self._fast = fast = (entry, *known[: MOST_FAST - 1])
-        plain = [each for each in fast if each.is_plain]
+        self._fast.add(entry, form, row)
+        plain = [each for each in self._fast.positional if each.is_plain]
         self.direct = tuple([part for each in plain for part in (each.direct, each.finish)])
-        if call_program is not None and is_simple and type(self).__call__ is _CALL_IN_PYTHON:
+        if call_program is not None and is_plain_call and type(self).__call__ is _CALL_IN_PYTHON:
             call_program.install_call(
                 self,
                 programs="direct",

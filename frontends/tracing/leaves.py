@@ -112,6 +112,9 @@ def plain_values(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Ava
             values.append(np.array(argument, aval.dtype))
             scalars.append(aval)
             has_scalars = True
+        elif issubclass(kind, np.generic):
+            values.append(np.asarray(argument))
+            scalars.append(None)
         else:
             return (), None
     return tuple(values), tuple(scalars) if has_scalars else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,20 @@ Sizes = Mapping[str, int]
 """The values of the dims, by name."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _KnownSizes:
+    """Calls of sizes that were met before; whoever has them does not keep the program alive."""
+
+    by_shapes: Mapping[tuple[tuple[int, ...], ...], Executable]
+
+    def call(self, arguments: tuple[Any, ...], out: Any) -> Any:
+        """As `Executable.direct_call`, and None for other sizes."""
+        known = self.by_shapes.get(tuple([array.shape for array in arguments]))
+        if known is None or known.direct_call is None:
+            return None
+        return known.direct_call(arguments, out)
+
+
 class SizedExecutable(Executable):
     """
     Finds the values of its dims in the shapes of the arguments and calls what `make` makes for them, once for
@@ -50,6 +65,8 @@ class SizedExecutable(Executable):
         self._make: Callable[[Sizes], Executable] | None = make
         self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
+        if self._symbols is None:
+            self.direct_call = _KnownSizes(self._by_shapes).call
         self._special: Mapping[str, frozenset[int]] = {}
         self._vanishing: tuple[DimExpr, ...] = ()
         self._build_for: Callable[[Sizes], Executable] | None = None

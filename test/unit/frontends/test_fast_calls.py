@@ -111,12 +111,42 @@ def test_a_python_scalar_is_no_array_of_rank_0(slow_calls: list[Any]):
     assert np.array_equal(np.asarray(add.jitted(x, 5.5)), [6.5, 6.5])
 
 
-def test_a_scalar_of_numpy_takes_the_general_way_and_is_right():
+def test_a_scalar_of_numpy_is_an_array_of_rank_0_and_no_scalar_of_python(slow_calls: list[Any]):
     add = Counted(lambda x, y: x + y)
     x = np.ones(2, np.float32)
     for _ in range(2):
-        assert add.jitted(x, np.float64(2)).dtype == np.float64
-        assert add.jitted(x, 2.0).dtype == np.float32
+        for scalar in (
+            np.float64(2),
+            np.float32(2),
+            np.int64(2),
+            np.bool_(True),
+            np.float16(2),
+            2.0,
+            2,
+            True,
+        ):
+            result = add.jitted(x, scalar)
+            assert result.dtype == (x + scalar).dtype
+            np.testing.assert_array_equal(np.asarray(result), x + scalar)
+        assert add.jitted(x, np.array(2.0)).dtype == np.float64
+    assert len(slow_calls) == add.traces == 8
+
+
+def test_text_of_numpy_is_an_error_in_every_call():
+    double = tenon.jit(lambda x: x + x)
+    double(np.float32(1))
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"argument .x.: dtype <U1 is not supported"):
+            double(np.str_("1"))
+
+
+def test_arrays_that_are_not_contiguous_go_to_the_program(slow_calls: list[Any]):
+    double = Counted(lambda x: x + x)
+    double.jitted(X)
+    for name in ("strided", "transposed", "reversed", "broadcast"):
+        result = double.jitted(STRANGE[name])
+        np.testing.assert_array_equal(np.asarray(result), 2 * STRANGE[name])
+    assert len(slow_calls) == 1
 
 
 def test_an_integer_that_does_not_fit_is_an_error_in_every_call():
