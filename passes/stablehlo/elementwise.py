@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import Signedness, f32, i8, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...algorithms.cube_root import cube_root
 from ...algorithms.emitter import Emitter, is_bool, is_unsigned, width_of, with_sign
 from ...dialects import graph, stablehlo
 from ...dialects.element_types import NARROW_FLOATS, is_float, ui64
@@ -100,17 +101,6 @@ def widened(function: Unary) -> Unary:
         return c.cast(function(c, c.cast(x, f32)), element)
 
     return wide
-
-
-def cbrt(c: Emitter, x: SSAValue) -> SSAValue:
-    """A power, and a step of Newton's method: `y - (y - |x| / y**2) / 3`."""
-    magnitude = c.unary(graph.AbsOp, x)
-    guess = c.binary(graph.PowOp, magnitude, 1.0 / 3.0)
-    quotient = c.binary(graph.DivOp, magnitude, c.binary(graph.MulOp, guess, guess))
-    step = c.binary(graph.DivOp, c.binary(graph.SubOp, guess, quotient), 3.0)
-    root = c.binary(graph.CopysignOp, c.binary(graph.SubOp, guess, step), x)
-    is_itself = c.unary(graph.NotOp, c.unary(graph.IsfiniteOp, x))
-    return c.select(c.binary(graph.OrOp, is_itself, c.binary(graph.EqOp, x, 0.0)), x, root)
 
 
 def shift_logical(c: Conversion, op: Operation) -> SSAValue:
@@ -276,7 +266,7 @@ RULES: dict[type[Operation], Rule] = {
     stablehlo.AddOp: binary(graph.AddOp, graph.OrOp),
     stablehlo.AndOp: binary(graph.AndOp),
     stablehlo.Atan2Op: binary(graph.Atan2Op),
-    stablehlo.CbrtOp: of_one(widened(cbrt)),
+    stablehlo.CbrtOp: of_one(widened(cube_root)),
     stablehlo.CeilOp: unary(graph.CeilOp),
     stablehlo.ClampOp: _clamp,
     stablehlo.CompareOp: _compare,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ....algorithms.cube_root import cube_root
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
 from ...tracing import graph_ops as ops
@@ -24,7 +25,7 @@ from ..elementwise import (
     sin,
     trunc,
 )
-from ..predicates import equal, isfinite, isinf, isnan, not_equal
+from ..predicates import equal, isinf, isnan
 from ..searching import where
 
 __all__ = [
@@ -62,17 +63,11 @@ def _as_float(who: str, x: Operand) -> TracedArray:
 
 @array_function
 def cbrt(x: Array, /) -> Array:
-    """
-    The cube root of each element, negative of negative ones: a power, and one step of Newton's method, as a
-    third is no binary fraction.
-    """
+    """The cube root of each element, negative of negative ones; see `cube_root`."""
     given = _as_float("cbrt", x)
     wide = given if given.dtype.itemsize >= 4 else ops.cast(given, FLOAT32)
-    root = pow(abs(wide), 1 / 3)
-    # In this form no cube overflows.
-    refined = root - (root - abs(wide) / (root * root)) / 3
-    is_usual = isfinite(wide) & not_equal(wide, 0)
-    return astype(copysign(where(is_usual, refined, root), wide), given.dtype)
+    (root,) = wide.trace.write("cbrt", lambda emitter: [cube_root(emitter, wide.value)])
+    return astype(root, given.dtype)
 
 
 @array_function
