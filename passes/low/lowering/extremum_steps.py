@@ -1,16 +1,15 @@
 """
 Partial results of a maximum or minimum of floats, without the instructions that NaN and signed zeros take.
 
-A partial result is three values: the extreme number, found by plain comparisons, which pass over NaN and take
-the zero that comes first; and the greatest of the encodings, read as signed and as unsigned integers. These
-two say at the end what comparisons do not see. For a maximum:
+A partial result is three values, the last two of them integers:
 
-* a greatest signed encoding without the sign bit is the maximum: of the numbers without a sign, +0.0 among
-  them, or a NaN; else all have a sign, and the first value is the maximum
-* a greatest unsigned encoding above that of -inf is a NaN
+* the extreme number, found by plain comparisons, which pass over NaN and take the zero that comes first
+* which signs there are: of a maximum the bits that all encodings have, of a minimum those that any has
+* whether there is a NaN: all bits, or none
 
-and for a minimum, a greatest unsigned encoding with the sign bit is the minimum, and a greatest signed one
-above that of +inf is a NaN.
+A maximum of which one element has no sign has none, and a minimum of which one has a sign has one. None of
+these takes more than two plain instructions, of either width and with any vectors; the greatest integer of
+64 bits takes five without AVX-512.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from .writer import KernelWriter
 
 _STRICT = arith.FastMathFlagsAttr("none")
 _PLAIN = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS])
-_OLT, _OGT = (IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(name), i64) for name in ("olt", "ogt"))
-_SLT, _SGT, _UGT = (
-    IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64) for name in ("slt", "sgt", "ugt")
+_OLT, _OGT, _UNO = (
+    IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(name), i64) for name in ("olt", "ogt", "uno")
 )
+_SLT, _NE = (IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64) for name in ("slt", "ne"))
 
 Partial = tuple[SSAValue, ...]
-"""A partial result of a reduction: here the extreme number, and the greatest signed and unsigned encoding."""
+"""A partial result of a reduction: here the extreme number, the signs and whether there is a NaN."""
 
 
 FEW_ELEMENTS = 16
@@ -70,40 +69,42 @@ class ExtremumSteps:
 
     def start(self, lanes: int) -> Partial:
         """Returns the partial result of no elements."""
-        lowest = -(1 << (self.width - 1))
         number = identity(self.op.kind.data, self.float_type)
         return (
             self._constant(number, self.float_type, lanes),
-            self._constant(lowest, self.integer_type, lanes),
+            self._constant(-1 if self.is_maximum else 0, self.integer_type, lanes),
             self._constant(0, self.integer_type, lanes),
         )
 
     def accumulate(self, partial: Partial, element: SSAValue) -> Partial:
         """Returns a partial result with one more element, or one more in each lane."""
-        lanes = lanes_of(element.type)
-        bits = self._emit(arith.BitcastOp, (element,), with_lanes(self.integer_type, lanes))
-        return self.combine(partial, (element, bits, bits))
+        number, signs, nan = partial
+        all_bits = self._constant(-1, self.integer_type, lanes_of(element.type) or 1)
+        is_nan = self._compare_floats(_UNO, element, element)
+        return (
+            self._better(number, element),
+            self._joined_signs(signs, self._bits(element)),
+            self._emit(low.SelectOp, (is_nan, all_bits, nan), nan.type),
+        )
 
     def combine(self, lhs: Partial, rhs: Partial) -> Partial:
         """Returns the partial result of the elements of two."""
-        properties: dict[str, Attribute] = {
-            "predicate": _OGT if self.is_maximum else _OLT,
-            "fastmath": _STRICT,
-        }
-        mask = with_lanes(i1, lanes_of(lhs[0].type))
-        is_better = self._emit(arith.CmpfOp, (rhs[0], lhs[0]), mask, properties)
         return (
-            self._emit(low.SelectOp, (is_better, rhs[0], lhs[0]), lhs[0].type),
-            self._emit(arith.MaxSIOp, (lhs[1], rhs[1]), lhs[1].type),
-            self._emit(arith.MaxUIOp, (lhs[2], rhs[2]), lhs[2].type),
+            self._better(lhs[0], rhs[0]),
+            self._joined_signs(lhs[1], rhs[1]),
+            self._emit(arith.OrIOp, (lhs[2], rhs[2]), lhs[2].type),
         )
 
     def across_lanes(self, partial: Partial) -> Partial:
         """Returns the partial result of all lanes."""
         kind = CombiningKindFlag.MAXIMUMF if self.is_maximum else CombiningKindFlag.MINIMUMF
-        kinds = (kind, CombiningKindFlag.MAXSI, CombiningKindFlag.MAXUI)
+        kinds = (
+            kind,
+            CombiningKindFlag.AND if self.is_maximum else CombiningKindFlag.OR,
+            CombiningKindFlag.OR,
+        )
         types = (self.float_type, self.integer_type, self.integer_type)
-        # The numbers are never NaN, and which zero they are is found out by the encodings.
+        # The numbers are never NaN, and which zero they are is found out by the signs.
         flags = (_PLAIN, _STRICT, _STRICT)
         return tuple(
             self._emit(
@@ -114,24 +115,43 @@ class ExtremumSteps:
 
     def finish(self, partial: Partial) -> SSAValue:
         """Returns the result of a reduction, or one in each lane."""
-        number, signed, unsigned = partial
-        lanes = lanes_of(number.type)
-        infinity = 0x7F800000 if self.width == 32 else 0x7FF0000000000000
+        number, signs, nan = partial
+        lanes = lanes_of(number.type) or 1
+        sign = -1 << (self.width - 1)
+        is_signed = self._compare_integers(_SLT, signs)
         if self.is_maximum:
-            decisive, is_number = signed, self._compare(_SLT, signed, 0)
-            is_nan = self._compare(_UGT, unsigned, infinity | 1 << (self.width - 1))
+            # Where not all have a sign, the maximum has none.
+            bits = self._emit(arith.AndIOp, (self._bits(number), self._integer(~sign, lanes)), signs.type)
+            choices = number, self._emit(arith.BitcastOp, (bits,), number.type)
         else:
-            decisive, is_number = unsigned, self._compare(_SGT, unsigned, -1)
-            is_nan = self._compare(_SGT, signed, infinity)
-        encoded = self._emit(arith.BitcastOp, (decisive,), number.type)
-        result = self._emit(low.SelectOp, (is_number, number, encoded), number.type)
-        nan = self._constant(math.nan, self.float_type, lanes or 1)
-        return self._emit(low.SelectOp, (is_nan, nan, result), number.type)
+            bits = self._emit(arith.OrIOp, (self._bits(number), self._integer(sign, lanes)), signs.type)
+            choices = self._emit(arith.BitcastOp, (bits,), number.type), number
+        result = self._emit(low.SelectOp, (is_signed, *choices), number.type)
+        not_a_number = self._constant(math.nan, self.float_type, lanes)
+        return self._emit(low.SelectOp, (self._compare_integers(_NE, nan), not_a_number, result), number.type)
 
-    def _compare(self, predicate: IntegerAttr[Any], value: SSAValue, number: int) -> SSAValue:
+    def _better(self, number: SSAValue, other: SSAValue) -> SSAValue:
+        is_better = self._compare_floats(_OGT if self.is_maximum else _OLT, other, number)
+        return self._emit(low.SelectOp, (is_better, other, number), number.type)
+
+    def _joined_signs(self, signs: SSAValue, others: SSAValue) -> SSAValue:
+        return self._emit(arith.AndIOp if self.is_maximum else arith.OrIOp, (signs, others), signs.type)
+
+    def _bits(self, number: SSAValue) -> SSAValue:
+        return self._emit(arith.BitcastOp, (number,), with_lanes(self.integer_type, lanes_of(number.type)))
+
+    def _compare_floats(self, predicate: IntegerAttr[Any], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        properties: dict[str, Attribute] = {"predicate": predicate, "fastmath": _STRICT}
+        return self._emit(arith.CmpfOp, (lhs, rhs), with_lanes(i1, lanes_of(lhs.type)), properties)
+
+    def _compare_integers(self, predicate: IntegerAttr[Any], value: SSAValue) -> SSAValue:
+        """Compares integers with 0."""
         lanes = lanes_of(value.type)
-        bound = self._constant(number, self.integer_type, lanes or 1)
-        return self._emit(arith.CmpiOp, (value, bound), with_lanes(i1, lanes), {"predicate": predicate})
+        zero = self._integer(0, lanes or 1)
+        return self._emit(arith.CmpiOp, (value, zero), with_lanes(i1, lanes), {"predicate": predicate})
+
+    def _integer(self, number: int, lanes: int) -> SSAValue:
+        return self._constant(number, self.integer_type, lanes)
 
     def _constant(self, number: int | float, type: Attribute, lanes: int) -> SSAValue:
         return self.writer.number(number, type, lanes)
