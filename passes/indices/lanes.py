@@ -16,6 +16,8 @@ from .expressions import Axis
 MOST_LANES = 16
 """The most lanes of a vector: those of the widest of OpenCL."""
 
+LEAST_LANES = 4
+"""A loop of fewer iterations is no vector, however wide those of the machine are."""
 
 LOADED_STRIDES = (-1, 0, 1)
 """How far apart the elements may be that the lanes of a load read."""

@@ -49,7 +49,7 @@ from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.lanes import LOADED_STRIDES, lanes_for, runs_in_lanes
+from ...indices.lanes import LEAST_LANES, LOADED_STRIDES, lanes_for, runs_in_lanes
 from ...indices.nests import nest_of
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.cost import LINE_NBYTES
@@ -374,9 +374,8 @@ class _KernelMapper:
             return 0
         if not all(op in turned or runs_in_lanes(op, axis, self.analysis) for op in ops):
             return 0
-        # Whether a loop is a vector at all must not depend on the width either.
         extent = self._most(loop)
-        if extent < 4:
+        if extent < LEAST_LANES:
             return 0
         return min(lanes_for(ops, self.vector_nbytes), 1 << (extent.bit_length() - 1))
 

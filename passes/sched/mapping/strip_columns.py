@@ -38,7 +38,7 @@ from ....dialects import sched
 from ....dialects.buffer_size import nbytes_of
 from ....dialects.element_types import NBYTES, element_type_of
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.lanes import lanes_for, runs_in_lanes
+from ...indices.lanes import LEAST_LANES, lanes_for, runs_in_lanes
 from ...machine.kernel_memory import STRIPS_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ..steps.loop_nests.errors import ScheduleError
@@ -83,7 +83,10 @@ class StripColumnsPass(ModulePass):
         dropped.erase()
 
     def _width(self, columns: sched.AxisOp) -> int:
-        """Returns how many columns a strip has; 0 where not even a vector of them has room for buffers."""
+        """
+        Returns how many columns a strip has; 0 where not even a vector of them has room for buffers, and
+        where there are too few for any vector.
+        """
         accesses = [op for op in columns.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]
         nbytes = max(NBYTES[element_type_of(op.memref.type)] for op in accesses)
         lanes = lanes_for(list(columns.walk()), self.vector_nbytes)
@@ -92,7 +95,7 @@ class StripColumnsPass(ModulePass):
         most = min(self.l2_nbytes // 2, STRIPS_NBYTES_LIMIT)
         room = most // kept // lanes * lanes if kept else READ_PIECE_NBYTES
         extent = IndexAnalysis().most(columns)
-        return min(READ_PIECE_NBYTES // nbytes, room, extent) if extent >= lanes else 0
+        return min(READ_PIECE_NBYTES // nbytes, room, extent) if extent >= LEAST_LANES else 0
 
 
 def _columns_in(kernel: sched.KernelOp) -> list[sched.AxisOp]:

@@ -169,7 +169,7 @@ sched.kernel @twice(%x: memref<64x100xf32>, %y: memref<64x100xf32>, %u: memref<3
   }
 }
 
-// Not where a loop has its neighbours along itself, one loop alone, or fewer columns than a vector has.
+// Not where a loop has its neighbours along itself, one loop alone, or fewer columns than any vector has.
 // CHECK-LABEL: sched.kernel @rows
 // CHECK-NEXT:    sched.axis %j = 100 {
 // CHECK-NEXT:      %s =
@@ -201,18 +201,37 @@ sched.kernel @alone(%x: memref<64x100xf32>, %y: memref<100xf32>) {
 }
 
 // CHECK-LABEL: sched.kernel @narrow
-// CHECK-NEXT:    sched.axis %j = 7 {
+// CHECK-NEXT:    sched.axis %j = 3 {
 // CHECK-NEXT:      %s =
-sched.kernel @narrow(%x: memref<64x7xf32>, %y: memref<64x7xf32>) {
-  sched.axis %j = 7 {
+sched.kernel @narrow(%x: memref<64x3xf32>, %y: memref<64x3xf32>) {
+  sched.axis %j = 3 {
     %s = sched.reduce addf %i = 64 : f32 {
-      %v = memref.load %x[%i, %j] : memref<64x7xf32>
+      %v = memref.load %x[%i, %j] : memref<64x3xf32>
       sched.yield %v : f32
     }
     sched.axis %r = 64 {
-      %v = memref.load %x[%r, %j] : memref<64x7xf32>
+      %v = memref.load %x[%r, %j] : memref<64x3xf32>
       %d = arith.subf %v, %s : f32
-      memref.store %d, %y[%r, %j] : memref<64x7xf32>
+      memref.store %d, %y[%r, %j] : memref<64x3xf32>
+    }
+  }
+}
+
+// Four columns are a vector, of a part of a register.
+// CHECK-LABEL: sched.kernel @four
+// CHECK-SAME:    "j: row by row, in strips of up to 4 columns"
+// CHECK:         sched.axis %r = 64 {
+// CHECK-NEXT:      sched.axis %j_a = 4 {
+sched.kernel @four(%x: memref<64x4xf32>, %y: memref<64x4xf32>) {
+  sched.axis %j = 4 {
+    %s = sched.reduce addf %i = 64 : f32 {
+      %v = memref.load %x[%i, %j] : memref<64x4xf32>
+      sched.yield %v : f32
+    }
+    sched.axis %r = 64 {
+      %v = memref.load %x[%r, %j] : memref<64x4xf32>
+      %d = arith.subf %v, %s : f32
+      memref.store %d, %y[%r, %j] : memref<64x4xf32>
     }
   }
 }

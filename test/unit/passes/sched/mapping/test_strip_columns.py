@@ -38,8 +38,11 @@ def projected(x: Any) -> Any:
 
 
 PROGRAMS = (centred, shares, normalised, middle, projected)
-SHAPES = ((64, 300), (130, 1500), (4, 16), (66, 513))
-"""One strip; some strips and a part of one; vectors that are left over; a strip of one column."""
+SHAPES = ((64, 300), (130, 1500), (4, 16), (66, 513), (100, 10), (64, 4), (90, 7))
+"""
+One strip; some strips and a part of one; vectors that are left over; a strip of one column; less than a
+vector of some processors.
+"""
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
