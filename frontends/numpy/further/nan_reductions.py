@@ -11,6 +11,7 @@ from ..arguments.axes import axes_of
 from ..arguments.operands import is_float, operands
 from ..elementwise import sqrt
 from ..manipulation import squeeze
+from ..order_keys import float_keys, floats_of
 from ..predicates import isnan
 from ..searching import argmax, argmin, where
 from ..statistics import (
@@ -82,15 +83,23 @@ def nancumprod(x: Array, /, axis: int | None = None, dtype: object = None) -> Ar
 @array_function(static=_REDUCED)
 def nanmax(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """The greatest of what is not NaN, NaN where all is; else as `max`."""
-    found = max(_without("nanmax", x, -math.inf), axis, keepdims=keepdims)
-    return _unless_all_are_nan(x, found, math.nan, axis, keepdims)
+    (source,) = operands("nanmax", x)
+    if not is_float(source.dtype):
+        return max(source, axis, keepdims=keepdims)
+    # One reduction: NaN is what is left where there is nothing above it.
+    (greatest,) = operands("nanmax", max(float_keys(source), axis, keepdims=keepdims))
+    return floats_of(greatest, source.dtype)
 
 
 @array_function(static=_REDUCED)
 def nanmin(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """The least of what is not NaN, NaN where all is; else as `min`."""
-    found = min(_without("nanmin", x, math.inf), axis, keepdims=keepdims)
-    return _unless_all_are_nan(x, found, math.nan, axis, keepdims)
+    (source,) = operands("nanmin", x)
+    if not is_float(source.dtype):
+        return min(source, axis, keepdims=keepdims)
+    keys = float_keys(source, nan_is_greatest=True)
+    (least,) = operands("nanmin", min(keys, axis, keepdims=keepdims))
+    return floats_of(least, source.dtype)
 
 
 def _unless_all_are_nan(x: Array, found: Array, value: float, axis: Axes, keepdims: bool) -> Array:
