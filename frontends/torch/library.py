@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from ...errors import MissingExtraError
 
 
+@cache
 def torch_library() -> Any:
     """
     Returns the package torch.
