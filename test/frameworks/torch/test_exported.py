@@ -137,6 +137,27 @@ def test_weights_are_those_of_the_export():
     torch.testing.assert_close(function(x), expected)
 
 
+class Pair(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return x @ y + 1
+
+
+def test_arguments_by_position_are_taken_as_all_others_are():
+    x, y = torch.randn(3, 4), torch.randn(4, 2)
+    function = tenon.from_torch(torch.export.export(Pair(), (x, y)))
+    for first in (x, nn.Parameter(x), x.T.contiguous().T, x.numpy(), tnp.asarray(x.numpy())):
+        for second in (y, y.numpy()):
+            found = function(first, second)
+            is_tensor = isinstance(first, Tensor) or isinstance(second, Tensor)
+            assert type(found) is (Tensor if is_tensor else np.ndarray)
+            np.testing.assert_allclose(np.asarray(found), (x @ y + 1).numpy(), rtol=1e-5)
+    for wrong in ((x,), (x, y, y), ((x,), y), ([x], y)):
+        with pytest.raises(tenon.CallError, match="exported: arguments are"):
+            function(*wrong)
+    with pytest.raises(tenon.CallError, match="exported: arguments are"):
+        function(x, y=y)
+
+
 def test_wrong_arguments_are_errors():
     function = tenon.from_torch(torch.export.export(nn.Linear(6, 4), (torch.randn(2, 6),)))
     with pytest.raises(tenon.CallError, match=r"arguments are .* expected"):
