@@ -32,11 +32,15 @@ class ConcreteArray(Array):
     donated_to: str
     """The function that got the memory, where one did."""
     is_frozen: bool
-    """Whether programs prepare what they make of the values once: `tenon.freeze` made the array."""
+    """
+    Whether programs prepare what they make of the values once: `tenon.freeze` made the array. Not set by
+    machine code that makes arrays.
+    """
 
     def __init__(self, values: NumpyArray, aval: Aval):
         self.values = values
         self.aval = aval
+        self.is_frozen = False
 
     def numpy(self) -> NumpyArray:
         """Returns the values as a numpy array that cannot be written to, without a copy."""
@@ -217,9 +221,18 @@ def _is_basic(index: Any) -> bool:
 _BASIC = (int, slice, EllipsisType, NoneType)
 
 
+_frozen_slot: Any = ConcreteArray.__dict__["is_frozen"]
+
+
 def is_frozen(array: object) -> bool:
     """Returns whether an array is one that `tenon.freeze` made."""
-    return isinstance(array, ConcreteArray) and getattr(array, "is_frozen", False)
+    if not isinstance(array, ConcreteArray):
+        return False
+    try:
+        # `getattr` would ask `__getattr__` of what is not set, which writes a message.
+        return _frozen_slot.__get__(array)
+    except AttributeError:
+        return False
 
 
 def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:

@@ -32,9 +32,10 @@ from ..sharding.sharded_array import ShardedArray
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
 from ..tracing.trace import Trace, TracedArray, current_trace
-from .call_forms import POSITIONAL, REFUSED, FastCalls, FastEntry
+from .call_forms import MOST_FAST, POSITIONAL, REFUSED, FastCalls, FastEntry
 from .call_signature import CallSignature, Parameters
 from .dims import Dim
+from .donating_calls import DonatingCall
 from .fastmath import fastmath_flags
 from .lowered import Lowered
 from .misses import Miss, Misses, nearest_difference
@@ -163,6 +164,8 @@ class Jitted(_HasPrograms):
         self._specialized = self.parameters.dynamic.checked_values(specialize)
         self._versions: dict[Any, list[Version]] = {}
         self._fast = FastCalls(self.parameters)
+        self._donating: tuple[DonatingCall, ...] = ()
+        """What calls of a function that is given arrays try first, the last one noted first."""
         self.direct = ()
         self._known: list[CallSignature] = []
         self._misses: list[Miss] = []
@@ -284,10 +287,15 @@ class Jitted(_HasPrograms):
     def _forget_programs(self) -> None:
         self._versions.clear()
         self._fast.clear()
-        self.direct = ()
+        self._donating = self.direct = ()
         self._known.clear()
 
     def _call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if not named:
+            for each in self._donating:
+                result = each.run(self.name, arguments)
+                if result is not REFUSED:
+                    return result
         leaves: list[Any] = []
         given = self.parameters.canonical(arguments, named)
         signature = self.parameters.signature_of(given, leaves)
@@ -311,6 +319,13 @@ class Jitted(_HasPrograms):
             check_replicas(ranks.mesh, self.name, ranks.read_outside(), "captured array")
         if not self.parameters.donated:
             return found.run(leaves)
+        if (
+            not named
+            and not self.parameters.dynamic
+            and (call := DonatingCall.of(found, signature)) is not None
+        ):
+            others = [each for each in self._donating if each.version is not found]
+            self._donating = (call, *others[: MOST_FAST - 1])
         donated = self.parameters.donated_arrays(given[0], leaves)
         try:
             return found.run(leaves)
