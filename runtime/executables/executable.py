@@ -12,7 +12,7 @@ import numpy as np
 
 from ...backends.interface import Backend, CallProgram, DeviceInfo, MachineCode
 from ...errors import CallError, TenonError
-from ..memory.aligned_arrays import aligned_empty
+from ..memory.aligned_arrays import aligned_side_by_side
 from ..plan.argument_kinds import check_kind
 from ..plan.program_plan import Launch, SymbolPlan
 from ..plan.signature import Array, ArrayType, Signature, checked_array
@@ -173,9 +173,10 @@ class Executable(ProcessBound, ABC):
     def aligned_results(self) -> tuple[Array, ...]:
         """
         Returns arrays for `out` that begin at a line of the cache, as vectors that other programs load of
-        them do then; those of numpy begin anywhere. The results have numbers as extents.
+        them do then; those of numpy begin anywhere. They lie side by side. The results have numbers as
+        extents.
         """
-        return tuple([aligned_empty(type.shape, type.dtype) for type in self.result_types])
+        return tuple(aligned_side_by_side([(type.shape, type.dtype) for type in self.result_types]))
 
     def _call_checked(self, positional: Sequence[Any], named: Mapping[str, Any], out: Any) -> list[Array]:
         values: Mapping[str, int] = {}

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from tenon.dialects.buffer_size import ALIGNMENT
 from tenon.errors import TenonError
-from tenon.runtime.memory.aligned_arrays import aligned_empty, aligned_zeros
+from tenon.runtime.memory.aligned_arrays import (
+    GROUP_NBYTES,
+    LARGE_PAGE_NBYTES,
+    aligned_empty,
+    aligned_side_by_side,
+    aligned_zeros,
+)
 from tenon.runtime.nodes.host_array import (
     aligned_copy,
     converted,
@@ -36,6 +42,29 @@ def test_what_is_to_be_filled_is_aligned_and_contiguous(dims: tuple[int, ...]):
     assert (array.shape, array.dtype) == (dims, F32)
     assert array.size == 0 or array.ctypes.data % ALIGNMENT == 0
     assert array.flags.c_contiguous and array.flags.writeable
+
+
+def test_arrays_side_by_side_are_apart_and_aligned():
+    types = [((3, 5), F32), ((), F32), ((0, 4), BF16), ((7,), BF16), ((2, 2), np.dtype(np.bool_))]
+    arrays = aligned_side_by_side(types)
+    assert [(each.shape, each.dtype) for each in arrays] == types
+    for number, each in enumerate(arrays):
+        assert each.ctypes.data % ALIGNMENT == 0 and each.flags.c_contiguous and each.flags.writeable
+        each[...] = number % 2
+    for number, each in enumerate(arrays):
+        assert (each.astype(np.float32) == number % 2).all()
+    assert len({id(each.base) for each in arrays}) == 1
+    assert aligned_side_by_side([]) == []
+
+
+def test_arrays_side_by_side_have_groups_of_some_size():
+    count = GROUP_NBYTES // 4 // 4
+    arrays = aligned_side_by_side([((count,), F32)] * 9)
+    assert len({id(each.base) for each in arrays[:4]}) == len({id(each.base) for each in arrays[4:8]}) == 1
+    assert len({id(each.base) for each in arrays}) == 3
+    assert all(arrays[number].ctypes.data % LARGE_PAGE_NBYTES == 0 for number in (0, 4, 8))
+    (large,) = aligned_side_by_side([((2 * GROUP_NBYTES // 4,), F32)])
+    assert large.nbytes == 2 * GROUP_NBYTES
 
 
 def test_margins_hold_the_value_of_the_padding():
