@@ -26,8 +26,7 @@ class _Shared:
 
     def shared(self, array: NumpyArray) -> NumpyArray:
         """Returns an array with the same bytes that is kept already, else this one."""
-        contents = _bytes_of(array)
-        key = array.dtype, array.shape, contents[:_SAMPLE_NBYTES].tobytes()
+        contents, key = _bytes_of(array), _key_of(array)
         with self._lock:
             alive = [each for each in self._known.get(key, ()) if each() is not None]
             for each in alive:
@@ -37,6 +36,12 @@ class _Shared:
             self._known[key] = [*alive, ref(array, lambda _: self._drop(key))]
         array.flags.writeable = False
         return array
+
+    def forget(self, array: NumpyArray) -> None:
+        """Forgets an array that was new, so that another one with its bytes can take its place."""
+        key = _key_of(array)
+        with self._lock:
+            self._known[key] = [each for each in self._known.get(key, ()) if each() is not array]
 
     def _drop(self, key: _Key) -> None:
         """
@@ -56,6 +61,10 @@ def _bytes_of(array: NumpyArray) -> NumpyArray:
     return array.reshape(-1).view(np.uint8)
 
 
+def _key_of(array: NumpyArray) -> _Key:
+    return array.dtype, array.shape, _bytes_of(array)[:_SAMPLE_NBYTES].tobytes()
+
+
 SHARED = _Shared()
 
 if hasattr(os, "register_at_fork"):
@@ -67,4 +76,12 @@ def prepared(executable: Any, frozen: Sequence[NumpyArray]) -> tuple[NumpyArray,
     out = executable.aligned_results()
     results = executable(*frozen, out=out if len(out) != 1 else out[0])
     made = cast("tuple[NumpyArray, ...]", results if isinstance(results, tuple) else (results,))
-    return tuple([SHARED.shared(array) for array in made])
+    kept = [SHARED.shared(array) for array in made]
+    own = [number for number, array in enumerate(made) if kept[number] is array]
+    if len(own) < len(made):
+        # What others made before lies among the new ones, and would stay there as long as these do.
+        for number, copy in zip(own, executable.aligned_results(own), strict=True):
+            copy[...] = made[number]
+            SHARED.forget(made[number])
+            kept[number] = SHARED.shared(copy)
+    return tuple(kept)

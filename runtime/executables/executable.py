@@ -170,13 +170,15 @@ class Executable(ProcessBound, ABC):
         results = self._call_checked(arguments, named, out)
         return results[0] if self._returns_one else tuple(results)
 
-    def aligned_results(self) -> tuple[Array, ...]:
+    def aligned_results(self, numbers: Sequence[int] | None = None) -> tuple[Array, ...]:
         """
-        Returns arrays for `out` that begin at a line of the cache, as vectors that other programs load of
-        them do then; those of numpy begin anywhere. They lie side by side. The results have numbers as
-        extents.
+        Returns arrays for `out`, or for the results of these numbers, that begin at a line of the cache, as
+        vectors that other programs load of them do then; those of numpy begin anywhere. They lie side by
+        side. The results have numbers as extents.
         """
-        return tuple(aligned_side_by_side([(type.shape, type.dtype) for type in self.result_types]))
+        wanted = range(len(self.result_types)) if numbers is None else numbers
+        types = [self.result_types[number] for number in wanted]
+        return tuple(aligned_side_by_side([(type.shape, type.dtype) for type in types]))
 
     def _call_checked(self, positional: Sequence[Any], named: Mapping[str, Any], out: Any) -> list[Array]:
         values: Mapping[str, int] = {}

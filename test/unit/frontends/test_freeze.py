@@ -153,6 +153,32 @@ def test_signatures_and_functions_share_what_they_make_alike() -> None:
     assert not kept[0][0].flags.writeable
 
 
+def memory_of(array: Array) -> Array:
+    """Returns the memory that an array is a part of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def test_what_is_made_lies_side_by_side_and_without_what_others_made() -> None:
+    weights = [tenon.freeze(normal(512, 256 + 32 * number)) for number in range(3)]
+    x = normal(64, 512)
+
+    def products(number: int) -> Any:
+        return tenon.jit(lambda x: [x @ each for each in weights[:number]])
+
+    first, second, third = products(2), products(3), products(3)
+    made = prepared_of(first, x)
+    assert len({id(memory_of(each)) for each in made}) == 1
+    more = prepared_of(second, x)
+    own = [each for each in more if not any(each is other for other in made)]
+    assert len(made) == 2 and len(more) == 3 and len(own) == 1
+    assert memory_of(own[0]).nbytes < own[0].nbytes + 2 * ALIGNMENT
+    assert all(any(each is other for other in more) for each in prepared_of(third, x))
+    for found, weight in zip(second(x), weights, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(tenon.jit(lambda x, w: x @ w)(x, weight)))
+
+
 def test_what_is_made_is_given_back_with_the_function() -> None:
     w = tenon.freeze(normal(256, 512))
     function = tenon.jit(lambda x: x @ w)
