@@ -15,8 +15,7 @@ import tenon.numpy as tnp
 from tenon.backends.llvm.native import object_layout
 from tenon.errors import TenonError
 from tenon.frontends.arrays.concrete import ConcreteArray
-from tenon.frontends.jit import jit as jit_module
-from tenon.frontends.jit.call_signature import Parameters
+from tenon.frontends.jit.call_forms import FastCalls
 from tenon.frontends.jit.jit import Jitted
 from tenon.runtime.timeline.timeline import record_timeline
 
@@ -29,19 +28,13 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 def python_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Notes what is left to Python."""
     seen: list[Any] = []
-    plain_values = jit_module.plain_values
-    signature_of = Parameters.signature_of
+    run = FastCalls.run
 
-    def noted(arguments: Any) -> Any:
+    def noted(self: FastCalls, arguments: Any, named: Any) -> Any:
         seen.append(arguments)
-        return plain_values(arguments)
+        return run(self, arguments, named)
 
-    def noted_signature(self: Parameters, given: Any, leaves: list[Any]) -> Any:
-        seen.append(given)
-        return signature_of(self, given, leaves)
-
-    monkeypatch.setattr(jit_module, "plain_values", noted)
-    monkeypatch.setattr(Parameters, "signature_of", noted_signature)
+    monkeypatch.setattr(FastCalls, "run", noted)
     return seen
 
 
