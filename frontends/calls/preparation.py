@@ -78,10 +78,12 @@ def prepared(executable: Any, frozen: Sequence[NumpyArray]) -> tuple[NumpyArray,
     made = cast("tuple[NumpyArray, ...]", results if isinstance(results, tuple) else (results,))
     kept = [SHARED.shared(array) for array in made]
     own = [number for number, array in enumerate(made) if kept[number] is array]
-    if len(own) < len(made):
-        # What others made before lies among the new ones, and would stay there as long as these do.
-        for number, copy in zip(own, executable.aligned_results(own), strict=True):
-            copy[...] = made[number]
-            SHARED.forget(made[number])
-            kept[number] = SHARED.shared(copy)
-    return tuple(kept)
+    if len(own) == len(made):
+        return made
+    # What others made before, or what is twice here, lies among the new ones and would stay as long as these.
+    moved: dict[int, NumpyArray] = {}
+    for number, copy in zip(own, executable.aligned_results(own), strict=True):
+        copy[...] = made[number]
+        SHARED.forget(made[number])
+        moved[id(made[number])] = SHARED.shared(copy)
+    return tuple([moved.get(id(array), array) for array in kept])

@@ -6,24 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.frontends.jit.call_signature import Parameters
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 Y = X + 10
-
-
-@pytest.fixture
-def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Notes the calls that take the general way, which reads their signature."""
-    seen: list[Any] = []
-    signature_of = Parameters.signature_of
-
-    def noted(self: Parameters, given: Any, leaves: list[Any]) -> Any:
-        seen.append(given)
-        return signature_of(self, given, leaves)
-
-    monkeypatch.setattr(Parameters, "signature_of", noted)
-    return seen
 
 
 def plain(x: Any, y: Any, z: Any = 1.0) -> Any:

@@ -7,23 +7,8 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.errors import TenonError
-from tenon.frontends.jit.call_signature import Parameters
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
-
-
-@pytest.fixture
-def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Notes the calls that take the general way, which reads their signature."""
-    seen: list[Any] = []
-    signature_of = Parameters.signature_of
-
-    def noted(self: Parameters, given: Any, leaves: list[Any]) -> Any:
-        seen.append(given)
-        return signature_of(self, given, leaves)
-
-    monkeypatch.setattr(Parameters, "signature_of", noted)
-    return seen
 
 
 def new(value: np.ndarray = X) -> Any:

@@ -8,7 +8,6 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.errors import TenonError
-from tenon.frontends.jit.call_signature import Parameters
 
 
 class Counted:
@@ -22,20 +21,6 @@ class Counted:
             return function(*arguments)
 
         self.jitted = tenon.jit(run)
-
-
-@pytest.fixture
-def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Notes the calls that take the general way, which reads their signature."""
-    seen: list[Any] = []
-    signature_of = Parameters.signature_of
-
-    def noted(self: Parameters, given: Any, leaves: list[Any]) -> Any:
-        seen.append(given)
-        return signature_of(self, given, leaves)
-
-    monkeypatch.setattr(Parameters, "signature_of", noted)
-    return seen
 
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -179,6 +179,19 @@ def test_what_is_made_lies_side_by_side_and_without_what_others_made() -> None:
         np.testing.assert_array_equal(np.asarray(found), np.asarray(tenon.jit(lambda x, w: x @ w)(x, weight)))
 
 
+def test_what_is_made_twice_in_a_program_is_kept_once() -> None:
+    one, other = normal(512, 288), normal(512, 320)
+    weights, x = [tenon.freeze(each.copy()) for each in (one, one, other)], normal(64, 512)
+    function = tenon.jit(lambda x: [x @ each for each in weights])
+    made = prepared_of(function, x)
+    kept = {id(each): each for each in made}.values()
+    assert len(made) == 3 and len(kept) == 2
+    assert len({id(memory_of(each)) for each in made}) == 1
+    assert memory_of(made[0]).nbytes < sum([each.nbytes for each in kept]) + 2 * ALIGNMENT
+    for found, weight in zip(function(x), weights, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(tenon.jit(lambda x, w: x @ w)(x, weight)))
+
+
 def test_what_is_made_is_given_back_with_the_function() -> None:
     w = tenon.freeze(normal(256, 512))
     function = tenon.jit(lambda x: x @ w)
