@@ -387,6 +387,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.packing.pack_operands", "LEAST_ITERATIONS", (1 << 12, 1 << 18), ("attention", "A B^T")),
     Threshold("graph.packing.pack_operands", "LEAST_USES", (4, 64), ("attention", "A B^T")),
     Threshold("graph.packing.pack_convolutions", "LEAST_IN_BLOCK", (8, 32), ("conv2d",)),
+    Threshold("graph.packing.lay_channels_last", "LEAST_PLACE_NBYTES", (256, 2048), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LARGE_PLACE_NBYTES", (256, 4096), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LEAST_PRODUCTS", (1 << 12, 1 << 18), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LEAST_USES", (2, 16), ("conv2d",)),

@@ -26,8 +26,9 @@ maximum is taken, run in vectors of channels then too, whatever the step is.
 A convolution begins a group of values, to which belongs all that elementwise ops, padding, slices,
 concatenations, reductions of windows, convolutions of each channel by itself, permutations and reshapes make
 of it. All of a group is laid with its channels last where at least one convolution reads a value of it, and
-no fewer do than ops that need another order, for which it is turned back. What is in no such group stays as
-it is: arguments, results, and what the last convolution gives. Convolutions are those whose weights
+no fewer do than ops that need another order, for which it is turned back. An image of many channels that is
+copied with a border begins a group too: it is turned around as it is copied. What is in no such group stays
+as it is: arguments, results, and what the last convolution gives. Convolutions are those whose weights
 pack-convolutions copies.
 
 The channels may become several axes, and one again: those of a transposed convolution with a step are output
@@ -51,12 +52,18 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent, upper_bound, without_ones
+from ....dialects.element_types import NBYTES
 from ....dialects.graph import LinearIndex
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..builder import GraphBuilder
 from .pack_convolutions import convolution_of
 
 Axes = tuple[int, ...]
+
+# 3x3 of 256 channels of 14x14, 1 and 8 images: 0.96 and 0.92 of the time; of 128 channels of 28x28 0.92 and
+# 1.01; of 64 channels of 56x56 1.07 and 1.2. 256 channels to 64 of 28x28 take 0.93 and 0.77.
+LEAST_PLACE_NBYTES = 512
+"""How many bytes the channels of a place have at least that a copy with a border lays side by side."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class _Groups:
             last = _begun(op)
             sources = [value for value in op.operands if value in self.axes]
             if last is None:
-                last = _followed(op, self.axes)
+                last = _followed(op, self.axes) or _padded(op)
             else:
                 # A convolution reads one group and begins another.
                 sources = []
@@ -127,6 +134,44 @@ def _begun(op: Operation) -> Axes | None:
     if convolution is None or op.result_dims[-1] == convolution.channel:
         return None
     return (op.result_dims.index(convolution.channel),)
+
+
+def _padded(op: Operation) -> Axes | None:
+    """
+    Returns the axis of the channels where an op pads what convolutions alone read, and these are many: a copy
+    of them side by side takes no longer.
+    """
+    channels = _channels_read(op.result) if isinstance(op, graph.PadOp) else None
+    if channels is None:
+        return None
+    type = tensor_type_of(op.results[0], op.name)
+    shape = shape_of(type)
+    is_large = upper_bound(shape[channels]) * NBYTES[type.element_type] >= LEAST_PLACE_NBYTES
+    return (channels,) if is_large and channels != len(shape) - 1 else None
+
+
+def _channels_read(image: SSAValue) -> int | None:
+    """Returns the axis of the input channels of a value that convolutions alone read, as it is or a view."""
+    found: set[int | None] = set()
+    for use in image.uses:
+        op = use.operation
+        if isinstance(op, graph.ReshapeOp):
+            found.add(_axis_before(op, _channels_read(op.result)))
+            continue
+        convolution = convolution_of(op) if isinstance(op, graph.ContractOp) else None
+        if convolution is None or convolution.image != use.index:
+            return None
+        indices = enumerate(convolution.indices[convolution.image])
+        axes = [axis for axis, index in indices if index.plain_dim in convolution.folded]
+        found.add(axes[0] if len(axes) == 1 else None)
+    return found.pop() if len(found) == 1 else None
+
+
+def _axis_before(op: graph.ReshapeOp, axis: int | None) -> int | None:
+    """Returns which axis an axis was before a reshape, None where it was none or a part of one."""
+    before, after = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.result))
+    found = [given for given, made in _parts(before, after) or () if made == (axis,)]
+    return found[0][0] if found and len(found[0]) == 1 else None
 
 
 def _is_convolved(use: Use) -> bool:
@@ -287,7 +332,10 @@ class _Layer:
                     for widths in (op.low, op.high, op.interior)
                 )
                 assert low is not None and high is not None, f"{op.name}: no widths"
-                return graph.PadOp(self.laid[op.source], op.value, low, high, interior)
+                source = self.laid.get(op.source)
+                if source is None:
+                    source = builder.add(graph.PermuteOp(op.source, order), op.source.name_hint)
+                return graph.PadOp(source, op.value, low, high, interior)
             case graph.SliceOp():
                 offsets, sizes = ([each.data[axis] for axis in order] for each in (op.offsets, op.sizes))
                 strides = [op.strides.data[axis] for axis in order]

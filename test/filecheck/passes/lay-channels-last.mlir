@@ -160,3 +160,24 @@ func.func @argument(%x: tensor<2x3x10x10xf32>, %w: tensor<16x3x3x3xf32>, %v: ten
   %d = graph.contract %a, %v maps [affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>, affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>] bounds [2, 16, 6, 6, 16, 3, 3] : tensor<2x16x8x8xf32>, tensor<16x16x3x3xf32> -> tensor<2x16x6x6xf32>
   func.return %d : tensor<2x16x6x6xf32>
 }
+
+// -----
+
+// An image of 128 channels is turned around while it gets its border; of 16 channels it stays.
+// CHECK-LABEL: func.func @border
+// CHECK:         %x_1 = graph.permute %x [0, 2, 3, 1] : tensor<2x128x8x8xf32>
+// CHECK-NEXT:    %p = graph.pad %x_1, %zero low [0, 1, 1, 0] high [0, 1, 1, 0] : tensor<2x8x8x128xf32>
+// CHECK-NEXT:    %g = graph.reshape %p : tensor<2x10x10x128xf32> -> tensor<2x1x10x10x128xf32>
+// CHECK:         %c = graph.contract %{{.*}}, %w
+// CHECK-SAME:      (d0, d1, (d3 + d6), (d4 + d7), d5)>
+// CHECK-SAME:      -> tensor<2x1x16x8x8xf32>
+// CHECK:         %q = graph.pad %y, %zero low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<2x16x8x8xf32>
+func.func @border(%x: tensor<2x128x8x8xf32>, %y: tensor<2x16x8x8xf32>, %w: tensor<1x16x128x3x3xf32>, %v: tensor<16x16x3x3xf32>) -> (tensor<2x1x16x8x8xf32>, tensor<2x16x8x8xf32>) {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<2x128x8x8xf32>
+  %g = graph.reshape %p : tensor<2x128x10x10xf32> -> tensor<2x1x128x10x10xf32>
+  %c = graph.contract %g, %w maps [affine_map<(n, g, o, y, x, c, i, j) -> (n, g, c, y + i, x + j)>, affine_map<(n, g, o, y, x, c, i, j) -> (g, o, c, i, j)>, affine_map<(n, g, o, y, x, c, i, j) -> (n, g, o, y, x)>] bounds [2, 1, 16, 8, 8, 128, 3, 3] : tensor<2x1x128x10x10xf32>, tensor<1x16x128x3x3xf32> -> tensor<2x1x16x8x8xf32>
+  %q = graph.pad %y, %zero low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<2x16x8x8xf32>
+  %d = graph.contract %q, %v maps [affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>, affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>] bounds [2, 16, 8, 8, 16, 3, 3] : tensor<2x16x10x10xf32>, tensor<16x16x3x3xf32> -> tensor<2x16x8x8xf32>
+  func.return %c, %d : tensor<2x1x16x8x8xf32>, tensor<2x16x8x8xf32>
+}

@@ -141,6 +141,52 @@ def test_one_convolution_and_sums_of_few_bits_stay() -> None:
     assert not is_laid(plain, [each.astype(np.int16) for each in arrays(1, 16, (12, 17))])
 
 
+def bordered(x: Any, w: Any) -> Any:
+    return nn.conv(x, w, padding=1)
+
+
+def image(channels: int, out: int, extents: tuple[int, int] = (9, 11), images: int = 2) -> list[Any]:
+    rng = np.random.default_rng(0)
+    shapes = (images, channels, *extents), (out, channels, 3, 3)
+    return [rng.integers(-2, 3, shape).astype(np.float32) for shape in shapes]
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl", "reference"])
+def test_images_of_many_channels_are_turned_while_they_get_a_border(backend: str) -> None:
+    for given in (image(128, 16), image(130, 9, (7, 7), images=1)):
+        assert is_laid(bordered, given)
+        program = tenon.compile(tenon.jit(bordered).lower(*given).text("traced"), backend=backend)
+        np.testing.assert_array_equal(np.asarray(program(*given)), evaluated(bordered, given)[0])
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3"])
+def test_images_with_a_border_on_other_processors(target: str) -> None:
+    given = image(256, 32, (14, 14))
+    found = tenon.jit(bordered, target=target)(*given)
+    np.testing.assert_array_equal(np.asarray(found), evaluated(bordered, given)[0])
+
+
+def test_which_images_with_a_border_stay() -> None:
+    def summed_too(x: Any, w: Any) -> Any:
+        y = tnp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        return nn.conv(y, w), y
+
+    def of_two(x: Any, w: Any) -> Any:
+        y = tnp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        return nn.conv(y, w), nn.conv(y, w, strides=2)
+
+    def grouped(x: Any, w: Any) -> Any:
+        return nn.conv(x, w[:, :64], padding=1, groups=2)
+
+    def without_border(x: Any, w: Any) -> Any:
+        return nn.conv(x, w)
+
+    given = image(128, 16)
+    assert is_laid(of_two, given)
+    assert not any(is_laid(net, given) for net in (summed_too, grouped, without_border))
+    assert not is_laid(bordered, image(127, 16))
+
+
 def test_small_convolutions_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pack_convolutions, "LEAST_PRODUCTS", 1 << 40)
     assert not is_laid(plain, arrays(1, 16, (12, 17)))
