@@ -503,6 +503,17 @@ class DirectProgram(Protocol):
 class CallProgram(Protocol):
     """A `DirectProgram` whose `call` is machine code, which calls of objects that have programs can go to."""
 
+    @property
+    def same_objects(self) -> Callable[[tuple[Any, ...]], bool]:
+        """
+        Returns whether objects are where they were. It takes a tuple: an owner, a key and a value, another
+        owner and so on. The value is what a dict has for a string; or the attribute of another owner that the
+        key names; or, where the key is None, a tuple of all items of a list, or of all keys and values of a
+        dict. Owners are dicts and lists of these very classes, or any other objects. An error of an attribute
+        says that it is another object.
+        """
+        ...
+
     def install_call(
         self,
         owner: object,
@@ -518,9 +529,10 @@ class CallProgram(Protocol):
         Gives the class of `owner`, the one in a process whose objects are called so, its `__call__`.
 
         `programs` is the slot of these objects for a tuple: the `call` of a program that gives one array,
-        what describes that, the `call` of another one and so on. The first that takes the arguments, arrays
-        or objects of `wrapper`, is run, and its result is in a new wrapper, whose slots `values` and `about`
-        are the array and what describes it. A call is left to `otherwise` where none takes it, and while the
+        what describes that, a list of what it gives to `same_objects`, the `call` of another one and so on.
+        The first that takes the arguments, arrays or objects of `wrapper`, and whose objects are the same, is
+        run, and its result is in a new wrapper, whose slots `values` and `about` are the array and what
+        describes it. A call is left to `otherwise` where none takes it, and while the
         first item of one of the two lists of `idle` is not the object beside it.
 
         Returns whether it did: not where a slot is not found in the memory of its object.

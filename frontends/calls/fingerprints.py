@@ -32,6 +32,7 @@ from .contents import (
     is_package_outside,
     names_of,
 )
+from .roots import Test
 
 _values_of = methodcaller("values")
 
@@ -99,6 +100,14 @@ class Fingerprint:
             return False
         self._seen = other._seen
         return True
+
+    def tests(self, value: Any) -> tuple[Test, ...] | None:
+        """
+        Returns what says that it matches a value as long as the same objects are in the same places; None
+        where it was not written from this value, or more than that is looked at.
+        """
+        root, walk = self._seen
+        return walk.tests() if value is root or _are_same_tuples(value, root) else None
 
 
 def _are_same_tuples(one: Any, other: Any) -> bool:
@@ -179,6 +188,21 @@ class _Walk:
             and all(map(is_, chain.from_iterable(self._containers), self._items))
             and all(map(is_, chain.from_iterable(map(_values_of, self._mappings)), self._values))
         )
+
+    def tests(self) -> tuple[Test, ...] | None:
+        """Returns the tests of objects that do what `finds_the_same` does, None where there are none."""
+        kinds = {*map(type, self._containers), *map(type, self._mappings)}
+        if not self._is_complete or kinds - {dict, list} or any(map(is_, self._attributes, repeat(MISSING))):
+            return None
+        found: list[Test] = list(zip(self._owners, self._names, self._attributes, strict=True))
+        items, values = iter(self._items), iter(self._values)
+        for container, length in zip(self._containers, self._lengths, strict=True):
+            kept = tuple(islice(items, length))
+            if isinstance(container, dict):
+                # The mappings are those of the containers that are dicts, in their order.
+                kept = tuple(chain.from_iterable(zip(kept, islice(values, length), strict=True)))
+            found.append((cast(Any, container), None, kept))
+        return tuple(found)
 
 
 _ITERATORS: tuple[Any, ...] = tuple(

@@ -37,6 +37,7 @@ from .contents import (
     is_package_outside,
 )
 from .fingerprints import Fingerprint, of_array, of_values
+from .roots import Closed, Computed, Held, Parts, Root, Test, Variable, tests_of_step
 
 _MOST_FUNCTIONS = 256
 
@@ -58,7 +59,7 @@ class Watch:
     """A place that a function reads. `text` is how its code says it."""
 
     text: str
-    root: Callable[[], Any]
+    root: Root
     steps: tuple[Step, ...]
     is_by_identity: bool = False
     """Whether an array of numpy there must be the same one: a view of it is taken."""
@@ -97,6 +98,19 @@ class Watch:
         except Exception:  # The function may never come here: what fails here is no error of its call.
             return MISSING
         return value
+
+    def tests(self) -> tuple[Test, ...] | None:
+        """Returns what finds the object that is there now, None where its place is no such one."""
+        try:
+            tests, value = self.root.tests(), self.root()
+            for kind, name in self.steps:
+                found = getattr(value, name) if kind == "attribute" else value[name]
+                step = tests_of_step(value, kind, name, found)
+                tests = None if tests is None or step is None else (*tests, *step)
+                value = found
+        except Exception:  # As in `read`.
+            return None
+        return tests
 
     def through_method(self, value: Any) -> Watch:
         """
@@ -151,6 +165,21 @@ class Guard:
             return of_array(value) == self.fingerprint
         return self.fingerprint.matches(value)
 
+    def tests(self) -> tuple[Test, ...] | None:
+        """
+        Returns what says that it holds as long as the same objects are in the same places, None where that is
+        not all that it takes.
+        """
+        value, found = self.watch.read(), self.watch.tests()
+        if found is None:
+            return None
+        if value is self.kept and self.is_atomic:
+            return found if self.code is None else (*found, (value, "__code__", self.code))
+        if self.has_values or self.is_array:
+            return None
+        inside = self.fingerprint.tests(value)
+        return None if inside is None else (*found, *inside)
+
     def with_values(self) -> Guard:
         """Returns the guard of an array's values, and not of its dtype and shape alone."""
         is_immutable = isinstance(self.kept, Array)
@@ -194,7 +223,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
 
 def _guard_of_item(text: str, array: Any) -> Guard:
     """Returns the guard of an array that a guard of what it is in holds in its place."""
-    return Guard(Watch(text, lambda: array, ()), of_array(array), array, True, True, is_item=True)
+    return Guard(Watch(text, Held(array), ()), of_array(array), array, True, True, is_item=True)
 
 
 class UnseenChangesWarning(UserWarning):
@@ -267,13 +296,16 @@ class _Search:
         self._seen.append(read)
         for place, each in enumerate(given):
             self._watches[f"{number} partial {place}"] = Watch(
-                f"what a partial of {function.__name__} holds", partial(_parts_of, each), (), reader=reader
+                f"what a partial of {function.__name__} holds",
+                Parts(each, ("args", "keywords")),
+                (),
+                reader=reader,
             )
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         if function.__defaults__ or function.__kwdefaults__:
             self._watches[f"{number} defaults"] = Watch(
                 f"the defaults of {function.__name__}",
-                lambda: (function.__defaults__, function.__kwdefaults__),
+                Parts(function, ("__defaults__", "__kwdefaults__")),
                 (),
                 reader=reader,
             )
@@ -360,10 +392,6 @@ def _are_same(parts: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
-def _parts_of(each: partial[Any]) -> tuple[Any, Any]:
-    return each.args, each.keywords
-
-
 def _given(each: partial[Any]) -> dict[str, Any]:
     """Returns the arguments that a partial holds of a function in Python, by name."""
     function, names = each.func, cast("tuple[str, ...]", ())
@@ -410,17 +438,15 @@ def _watch(
         variables = function.__globals__
         if name not in variables and hasattr(builtins, name):
             return None
-        return Watch(text, lambda: variables[name], steps)
+        return Watch(text, Variable(variables, name), steps)
     if chain.kind == "super":
         owner, value = (_watch(each, function, cells, arguments) for each in chain.arguments)
         if owner is None or value is None:
             return None
-        return Watch(text, lambda: cast(Any, super(owner.read(), value.read())), steps)
+        return Watch(text, Computed(lambda: cast(Any, super(owner.read(), value.read()))), steps)
     if name in cells:
-        cell = cells[name]
-        return Watch(text, lambda: cell.cell_contents, steps)
+        return Watch(text, Closed(cells[name]), steps)
     if name not in arguments:
         return None
     # Of a function inside this one a variable may be an argument of this one.
-    value = arguments[name]
-    return Watch(text, lambda: value, steps)
+    return Watch(text, Held(arguments[name]), steps)

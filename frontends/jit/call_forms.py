@@ -16,7 +16,7 @@ from ..arrays.concrete import ConcreteArray
 from ..arrays.static_key import static_key
 from ..arrays.tree import Node, add_leaves
 from ..calls.compiled_trace import DirectCall, values_of_captured
-from ..calls.guards import Guard
+from ..calls.guard_checks import GuardChecks
 from ..tracing.leaves import plain_values
 from ..tracing.trace import Captured
 from .call_signature import Parameters
@@ -42,12 +42,17 @@ class FastEntry(NamedTuple):
     """What `plain_values` gives for arguments that it takes."""
     finish: Any
     """What stands for its only result, or what makes of its results those of a call."""
-    guards: tuple[Guard, ...]
+    checks: GuardChecks | None
     captured: tuple[Captured, ...]
     is_plain: bool
     """Whether machine code can call it by itself: it takes arrays and gives one, whatever else there is."""
     structure: Node | None
     """That of the arguments, where there are containers among them."""
+
+    @property
+    def tests(self) -> list[tuple[Any, ...]]:
+        """What machine code looks at before it runs the program."""
+        return [()] if self.checks is None else self.checks.tests
 
     def values_in(self, arguments: Row) -> Row | None:
         """Returns the values in containers, None where these are not those of the program."""
@@ -164,14 +169,14 @@ def _first_result(entries: Sequence[FastEntry], arguments: Row) -> Any:
             given, scalars = plain_values(arguments)
             break
     for entry in entries:
-        direct, wanted, finish, guards, captured, _, structure = entry
+        direct, wanted, finish, checks, captured, _, structure = entry
         if structure is not None:
             if scalars is not None or (found := entry.values_in(arguments)) is None:
                 continue
             given = found
         elif scalars != wanted:
             continue
-        if guards and not _all_hold(guards):
+        if checks is not None and not checks.hold():
             continue
         values = direct((*given, *values_of_captured(captured)) if captured else given, None)
         if values is None:
@@ -183,13 +188,6 @@ def _first_result(entries: Sequence[FastEntry], arguments: Row) -> Any:
         result.aval = finish
         return result
     return REFUSED
-
-
-def _all_hold(guards: Sequence[Guard]) -> bool:
-    for guard in guards:  # noqa: SIM110 (a generator takes longer than the guards)
-        if not guard.holds():
-            return False
-    return True
 
 
 def _contiguous(arguments: Row) -> Row | None:

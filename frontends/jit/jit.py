@@ -23,6 +23,7 @@ from ..arrays.concrete import ConcreteArray
 from ..arrays.tracing_state import ENTERED
 from ..arrays.tree import flatten, is_plain, unflatten
 from ..calls.dispatch import MOST_SIGNATURES, EagerFunction
+from ..calls.guard_checks import GuardChecks
 from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
 from ..sharding.annotations import annotate_arguments, mesh_of
@@ -396,18 +397,19 @@ class Jitted(_HasPrograms):
         if program.is_simple and version.structure is None and not program.result_avals[0].weak:
             finish = program.result_avals[0]
         call_program = program.executable.call_program
+        checks = None
+        if version.guards:
+            checks = GuardChecks(version.guards, None if call_program is None else call_program.same_objects)
         is_plain_call = (
             call_program is not None
             and form is POSITIONAL
-            and not (scalars or version.guards or program.captured or structure)
+            and not (scalars or program.captured or structure)
             and finish.__class__ is Aval
         )
-        entry = FastEntry(
-            program.direct, scalars, finish, version.guards, program.captured, is_plain_call, structure
-        )
+        entry = FastEntry(program.direct, scalars, finish, checks, program.captured, is_plain_call, structure)
         self._fast.add(entry, form, row)
         plain = [each for each in self._fast.positional if each.is_plain]
-        self.direct = tuple([part for each in plain for part in (each.direct, each.finish)])
+        self.direct = tuple([part for each in plain for part in (each.direct, each.finish, each.tests)])
         if call_program is not None and is_plain_call and type(self).__call__ is _CALL_IN_PYTHON:
             call_program.install_call(
                 self,

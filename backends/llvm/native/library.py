@@ -27,11 +27,13 @@ _EXPORTED = (
     "pool_execute",
     "program_call",
     "frame_push",
+    "same_objects",
     "object_call",
     "object_call_use",
 )
 
 _METH_KEYWORDS = 0x2
+_METH_O = 0x8
 _METH_FASTCALL = 0x80
 
 
@@ -49,9 +51,10 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `steps.ll`, `process_pool.ll`, `call.ll` and `method.ll`. `frame_push`, `object_call_use`
-    and `pool_limit` keep the interpreter's lock, the others release it; `copy_part` and `pool_execute` are
-    addresses, `call_method` describes `program_call` and `object_method` `object_call`.
+    The functions of `steps.ll`, `process_pool.ll`, `call.ll`, `same_objects.ll` and `method.ll`.
+    `frame_push`, `object_call_use` and `pool_limit` keep the interpreter's lock, the others release it;
+    `copy_part` and `pool_execute` are addresses, `call_method` describes `program_call`, `same_method`
+    `same_objects` and `object_method` `object_call`.
     """
 
     steps_run: Callable[[int, int], int]
@@ -63,6 +66,7 @@ class NativeLibrary:
     pool_execute: int
     frame_push: Callable[[int, int], None]
     call_method: MethodDef
+    same_method: MethodDef
     object_call_use: Callable[[int], None]
     object_method: MethodDef
 
@@ -123,6 +127,7 @@ def _load() -> NativeLibrary:
         pool_execute=library["pool_execute"],
         frame_push=of_interpreter("frame_push", None, ctypes.c_void_p, ctypes.c_void_p),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
+        same_method=MethodDef(b"same_objects", library["same_objects"], _METH_O, None),
         object_call_use=of_interpreter("object_call_use", None, ctypes.c_void_p),
         object_method=MethodDef(b"__call__", library["object_call"], _METH_FASTCALL | _METH_KEYWORDS, None),
     )

@@ -4,7 +4,8 @@
 ;     @object_call_use(ptr %context)                                 says what the method works with
 ;
 ; A slot of `self` holds a tuple of functions made of `program_call`, each with an object that describes its only
-; result. The first function that takes the arguments gives the values of a new wrapper, which is returned.
+; result, and a list of one tuple, of the tests of objects that same_objects.ll describes. The first function whose
+; tests hold, and that takes the arguments, gives the values of a new wrapper, which is returned.
 ; Everything is left to the function `otherwise`, with all arguments, where
 ;
 ; - there are arguments by name, or one is neither an array nor a wrapper that has values;
@@ -34,7 +35,8 @@
   ptr,  ; 7: another list
   ptr,  ; 8: its first item
   ptr,  ; 9: otherwise
-  ptr   ; 10: None
+  ptr,  ; 10: None
+  ptr   ; 11: what same_objects.ll works with
 }
 
 @object.context = internal global ptr null
@@ -47,6 +49,7 @@ declare void @PyMem_Free(ptr)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @program_run(ptr, ptr, i64, ptr)
+declare i32 @objects_are_same(ptr, ptr)
 
 define void @object_call_use(ptr %context) nounwind {
   store ptr %context, ptr @object.context
@@ -188,9 +191,29 @@ try.first:
   %n.functions = load i64, ptr %n.functions.at
   br label %try
 try:
-  %t = phi i64 [ 0, %try.first ], [ %t.next, %refused ]
+  %t = phi i64 [ 0, %try.first ], [ %t.next, %refused ], [ %t.untested, %try.next ]
   %t.more = icmp ult i64 %t, %n.functions
-  br i1 %t.more, label %try.call, label %let.go
+  br i1 %t.more, label %try.test, label %let.go
+try.test:
+  %cell.number = add i64 %t, 2
+  %cell.at = getelementptr %tuple, ptr %functions, i64 0, i32 3, i64 %cell.number
+  %cell = load ptr, ptr %cell.at
+  %cell.items.at = getelementptr %list, ptr %cell, i64 0, i32 2
+  %cell.items = load ptr, ptr %cell.items.at
+  %tests = load ptr, ptr %cell.items
+  %types.at = getelementptr %context, ptr %context, i64 0, i32 11
+  %types = load ptr, ptr %types.at
+  call void @Py_IncRef(ptr %tests)
+  %same = call i32 @objects_are_same(ptr %types, ptr %tests)
+  call void @Py_DecRef(ptr %tests)
+  %test.failed = icmp slt i32 %same, 0
+  br i1 %test.failed, label %let.go, label %try.tested
+try.tested:
+  %holds = icmp ne i32 %same, 0
+  br i1 %holds, label %try.call, label %try.next
+try.next:
+  %t.untested = add i64 %t, 3
+  br label %try
 try.call:
   %function.at = getelementptr %tuple, ptr %functions, i64 0, i32 3, i64 %t
   %function = load ptr, ptr %function.at
@@ -206,7 +229,7 @@ try.look:
   br i1 %is.none, label %refused, label %wrap
 refused:
   call void @Py_DecRef(ptr %result)
-  %t.next = add i64 %t, 2
+  %t.next = add i64 %t, 3
   br label %try
 
 wrap:
@@ -230,8 +253,8 @@ fill:
   br label %let.go
 
 let.go:
-  %is.refused = phi i1 [ true, %try ], [ false, %try.call ], [ false, %drop ], [ false, %fill ]
-  %returned = phi ptr [ null, %try ], [ null, %try.call ], [ null, %drop ], [ %made, %fill ]
+  %is.refused = phi i1 [ true, %try ], [ false, %try.test ], [ false, %try.call ], [ false, %drop ], [ false, %fill ]
+  %returned = phi ptr [ null, %try ], [ null, %try.test ], [ null, %try.call ], [ null, %drop ], [ %made, %fill ]
   call void @Py_DecRef(ptr %functions)
   br label %let.go.each
 let.go.each:

@@ -40,6 +40,7 @@ def native_text(machine: str, system: str, clock: int, tuple_items: int) -> str:
         _system_text(clock),
         _process_pool_text(machine, system),
         _filled("call", {_TUPLE_GAP: gap}),
+        _filled("same_objects", {_TUPLE_GAP: gap}),
         _filled("method", {_TUPLE_GAP: gap}),
     )
     return joined("\n".join(files))

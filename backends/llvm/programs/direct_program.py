@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import time
@@ -18,7 +17,7 @@ from ...interface import ArrayBuffers, BufferLoc, CompiledArtifact
 from ...steps import Step
 from ..native.library import native_library
 from ..native.object_layout import new_array_address
-from .object_method import install_call
+from .object_method import install_call, new_function, same_objects
 from .program import AddressedMemory
 from .step_image import StepImage
 
@@ -103,7 +102,9 @@ class DirectProgram:
             np.int64,
         )
         self._keeps = (operands, shapes, operand_words, patch_words)
-        self.call: Callable[[tuple[Any, ...], Any], Any] = _new_function(self._record)
+        self.call: Callable[[tuple[Any, ...], Any], Any] = new_function(
+            native_library().call_method, self._record
+        )
         _PROGRAMS.add(self)
 
     @property
@@ -132,6 +133,10 @@ class DirectProgram:
         self._push(frame)
 
     install_call = staticmethod(install_call)
+
+    @property
+    def same_objects(self) -> Callable[[tuple[Any, ...]], bool]:
+        return same_objects()
 
     def close(self) -> None:
         """
@@ -167,11 +172,3 @@ def _forget_calls() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_calls)
-
-
-def _new_function(record: Words) -> Callable[[tuple[Any, ...], Any], Any]:
-    """Returns `program_call` as a function of the interpreter, which keeps its record alive."""
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return new(ctypes.addressof(native_library().call_method), record, None)

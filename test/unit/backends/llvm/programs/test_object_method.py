@@ -15,27 +15,12 @@ import tenon.numpy as tnp
 from tenon.backends.llvm.native import object_layout
 from tenon.errors import TenonError
 from tenon.frontends.arrays.concrete import ConcreteArray
-from tenon.frontends.jit.call_forms import FastCalls
 from tenon.frontends.jit.jit import Jitted
 from tenon.runtime.timeline.timeline import record_timeline
 
 pytestmark = pytest.mark.skipif(not object_layout.is_layout_known(), reason="unknown interpreter")
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
-
-
-@pytest.fixture
-def python_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Notes what is left to Python."""
-    seen: list[Any] = []
-    run = FastCalls.run
-
-    def noted(self: FastCalls, arguments: Any, named: Any) -> Any:
-        seen.append(arguments)
-        return run(self, arguments, named)
-
-    monkeypatch.setattr(FastCalls, "run", noted)
-    return seen
 
 
 @pytest.fixture
