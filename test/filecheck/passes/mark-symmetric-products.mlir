@@ -54,3 +54,61 @@ func.func @others(%a: tensor<40x40xf32>, %b: tensor<40x40xf32>) -> (tensor<40x40
   %f = graph.contract %a, %a maps [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>] : tensor<40x40xf32>, tensor<40x40xf32> -> tensor<40xf32>
   func.return %c, %d, %e, %f : tensor<40x40xf32>, tensor<40x40xf32>, tensor<40x40xf32>, tensor<40xf32>
 }
+
+// What follows is the same for (i, j) and (j, i): a mask of the diagonal, and a sum of what rows and columns have.
+// CHECK-LABEL: func.func @correlation
+// CHECK:         {symmetric}
+// LOW-LABEL:   low.kernel @correlation_0
+// LOW:           %reaches_diagonal{{.*}} = arith.cmpi slt
+// LOW:             [[MIRRORED:%mirrored.*]] = memref.load
+func.func @correlation(%a: tensor<16x40xf32>) -> tensor<40x40xf32> {
+  %c = graph.contract %a, %a maps [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (i, j)>] : tensor<16x40xf32>, tensor<16x40xf32> -> tensor<40x40xf32>
+  %one = graph.constant dense<1.0> : tensor<40x40xf32>
+  %i = graph.iota axis 0 : tensor<40x40xi64>
+  %j = graph.iota axis 1 : tensor<40x40xi64>
+  %d = graph.eq %i, %j : tensor<40x40xi64>
+  %s = graph.select %d, %one, %c : tensor<40x40xf32>
+  func.return %s : tensor<40x40xf32>
+}
+
+// CHECK-LABEL: func.func @distances
+// CHECK:         {symmetric}
+// LOW-LABEL:   low.kernel @distances_0
+// LOW:           %reaches_diagonal{{.*}} = arith.cmpi slt
+// LOW:             [[MIRRORED:%mirrored.*]] = memref.load
+func.func @distances(%a: tensor<16x40xf32>, %n: tensor<40xf32>) -> tensor<40x40xf32> {
+  %c = graph.contract %a, %a maps [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (i, j)>] : tensor<16x40xf32>, tensor<16x40xf32> -> tensor<40x40xf32>
+  %m = graph.reshape %n : tensor<40xf32> -> tensor<40x1xf32>
+  %r = graph.broadcast %m : tensor<40x1xf32> -> tensor<40x40xf32>
+  %t = graph.broadcast %n : tensor<40xf32> -> tensor<40x40xf32>
+  %b = graph.add %r, %t : tensor<40x40xf32>
+  %d = graph.sub %b, %c : tensor<40x40xf32>
+  func.return %d : tensor<40x40xf32>
+}
+
+// A mask of one side of the diagonal, and a difference, are not.
+// CHECK-LABEL: func.func @triangle
+// CHECK:         {symmetric}
+// LOW-LABEL:   low.kernel @triangle_0
+// LOW-NOT:       %mirrored
+// LOW-LABEL:   low.kernel @difference_0
+// LOW-NOT:       %mirrored
+func.func @triangle(%a: tensor<16x40xf32>) -> tensor<40x40xf32> {
+  %c = graph.contract %a, %a maps [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (i, j)>] : tensor<16x40xf32>, tensor<16x40xf32> -> tensor<40x40xf32>
+  %one = graph.constant dense<1.0> : tensor<40x40xf32>
+  %i = graph.iota axis 0 : tensor<40x40xi64>
+  %j = graph.iota axis 1 : tensor<40x40xi64>
+  %d = graph.lt %i, %j : tensor<40x40xi64>
+  %s = graph.select %d, %one, %c : tensor<40x40xf32>
+  func.return %s : tensor<40x40xf32>
+}
+
+func.func @difference(%a: tensor<16x40xf32>, %n: tensor<40xf32>) -> tensor<40x40xf32> {
+  %c = graph.contract %a, %a maps [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (i, j)>] : tensor<16x40xf32>, tensor<16x40xf32> -> tensor<40x40xf32>
+  %m = graph.reshape %n : tensor<40xf32> -> tensor<40x1xf32>
+  %r = graph.broadcast %m : tensor<40x1xf32> -> tensor<40x40xf32>
+  %t = graph.broadcast %n : tensor<40xf32> -> tensor<40x40xf32>
+  %b = graph.sub %r, %t : tensor<40x40xf32>
+  %d = graph.sub %b, %c : tensor<40x40xf32>
+  func.return %d : tensor<40x40xf32>
+}

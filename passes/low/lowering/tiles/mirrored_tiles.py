@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .....dialects import sched
@@ -25,6 +25,11 @@ from ..state import KernelState
 from .tile_sums import TileReader, TileSum
 
 _SIGNED_LESS = IntegerAttr(2, i64)
+
+_EQUALITIES = (0, 1)
+"""The predicates of comparisons whose sides may change places: equal, and not equal."""
+
+_COMMUTATIVE = arith.AddiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.AddfOp, arith.MulfOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,9 @@ class Mirror:
                 indices.bindings[self.rows] = first_row + indices.bind(row, rows, self.rows.hint)
                 place = indices.write_for(self.store, address)
                 value = state.writer.emit(memref.LoadOp, (buffer, place), type, location, "mirrored")
-                place = indices.write_for(self.store, self._exchanged(address))
+                mirrored = _exchanged(address, self.rows, self.columns)
+                assert mirrored is not None, f"{self.store.name}: not linear in rows and columns"
+                place = indices.write_for(self.store, mirrored)
                 state.writer.insert(memref.StoreOp.create(operands=(value, buffer, place)), location)
                 return []
 
@@ -83,16 +90,6 @@ class Mirror:
 
         bounds = get(0, INDEX), get(columns, INDEX), get(1, INDEX)
         state.writer.loop(bounds, (), column, location, self.columns.hint)
-
-    def _exchanged(self, address: IndexExpr) -> IndexExpr:
-        other = {self.rows: self.columns, self.columns: self.rows}
-
-        def replacement(leaf: Leaf) -> IndexExpr:
-            if isinstance(leaf, Axis):
-                return variable(other.get(leaf, leaf))
-            return opaque(leaf.value, leaf.along)
-
-        return address.substitute(replacement)
 
 
 def _multiple_up_to(state: KernelState, value: SSAValue, size: int, location: LocationAttr) -> SSAValue:
@@ -107,7 +104,8 @@ def mirror_of(
 ) -> Mirror | None:
     """
     Returns how the result of a tile is mirrored, None where it is not: it must be one symmetric sum, all of
-    it in rows and columns of one matrix, and what is done with it must be the same for all elements.
+    it in rows and columns of one matrix, and what is done with it must be the same for element (i, j) as for
+    (j, i).
     """
     stores = [op for op in columns.body.block.ops if isinstance(op, memref.StoreOp)]
     if rows is None or len(sums) != 1 or len(stores) != 1 or reader.is_transposed:
@@ -122,20 +120,61 @@ def mirror_of(
     address = analysis.address(store)
     if address.stride(column) != 1 or address.stride(row) != columns.extent:
         return None
-    if not _is_uniform(store.value, sum, {row, column}, analysis):
+    if not _Exchange(sum, row, column, analysis).gives(store.value, store.value):
         return None
     return Mirror(store, row, column, rows.mapping.tile.data, columns.mapping.tile.data)
 
 
-def _is_uniform(value: SSAValue, sum: TileSum, axes: set[Axis], analysis: IndexAnalysis) -> bool:
-    """Returns whether a value is made of a sum and of what is the same along some axes."""
-    if value is sum.op.result:
-        return True
-    op = value.owner
-    if not isinstance(op, Operation):
-        return axes.isdisjoint(analysis.dependences(value))
-    if isinstance(op, memref.LoadOp):
-        # What the kernel stores to is not the same before and after.
-        is_stored = any(isinstance(use.operation, memref.StoreOp) for use in op.memref.uses)
-        return not is_stored and axes.isdisjoint(analysis.address(op).axes())
-    return not op.regions and all(_is_uniform(operand, sum, axes, analysis) for operand in op.operands)
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """What is computed of a sum, with rows and columns in one another's place."""
+
+    sum: TileSum
+    rows: Axis
+    columns: Axis
+    analysis: IndexAnalysis
+
+    def gives(self, value: SSAValue, other: SSAValue) -> bool:
+        """Returns whether `value` of element (i, j) is `other` of element (j, i)."""
+        op, another, analysis = value.owner, other.owner, self.analysis
+        if isinstance(value.type, IndexType):
+            return self._are_exchanged(analysis.expr(value), analysis.expr(other))
+        if value is other and (value is self.sum.op.result or not isinstance(op, Operation)):
+            axes = {self.rows, self.columns}
+            return value is self.sum.op.result or axes.isdisjoint(analysis.dependences(value))
+        if not isinstance(op, Operation) or not isinstance(another, Operation) or op.regions:
+            return False
+        if (op.name, op.properties, value.type) != (another.name, another.properties, other.type):
+            return False
+        if isinstance(op, memref.LoadOp) and isinstance(another, memref.LoadOp):
+            # What the kernel stores to is not the same before and after.
+            is_stored = any(isinstance(use.operation, memref.StoreOp) for use in op.memref.uses)
+            is_one = op.memref is another.memref and not is_stored
+            return is_one and self._are_exchanged(analysis.address(op), analysis.address(another))
+        if len(op.operands) == len(another.operands) and all(map(self.gives, op.operands, another.operands)):
+            return True
+        return _is_commutative(op) and all(map(self.gives, op.operands, reversed(another.operands)))
+
+    def _are_exchanged(self, expr: IndexExpr, other: IndexExpr) -> bool:
+        return _exchanged(expr, self.rows, self.columns) == other
+
+
+def _is_commutative(op: Operation) -> bool:
+    if isinstance(op, arith.CmpiOp):
+        return op.predicate.value.data in _EQUALITIES
+    return isinstance(op, _COMMUTATIVE)
+
+
+def _exchanged(expr: IndexExpr, rows: Axis, columns: Axis) -> IndexExpr | None:
+    """Returns an expression with rows and columns in one another's place, None where that is not known."""
+    other, unknown = {rows: columns, columns: rows}, False
+
+    def replacement(leaf: Leaf) -> IndexExpr:
+        nonlocal unknown
+        if isinstance(leaf, Axis):
+            return variable(other.get(leaf, leaf))
+        unknown = unknown or not other.keys().isdisjoint(leaf.along)
+        return opaque(leaf.value, leaf.along)
+
+    exchanged = expr.substitute(replacement)
+    return None if unknown else exchanged
