@@ -407,8 +407,10 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_RULES, "RECOMPUTE_LIMIT", (99,), (), (_STENCIL,)),
     Threshold(_RULES, "INSIDE_OF_ROWS", (1 << 30,), (), _WINDOWS),
     Threshold(_RULES, "INSIDE_OF_VECTORS", (1,), (), _WINDOWS),
-    Threshold(_RULES, "LEAST_TILED_EXTENT", (1,), (), _PRODUCTS),
-    Threshold(_RULES, "LEAST_TILED_PRODUCTS", (0, 1 << 12, 1 << 15, 1 << 60), (), _PRODUCTS),
+    Threshold("sched.planning.product_tiles", "LEAST_TILED_EXTENT", (1,), (), _PRODUCTS),
+    Threshold(
+        "sched.planning.product_tiles", "LEAST_TILED_PRODUCTS", (0, 1 << 12, 1 << 15, 1 << 60), (), _PRODUCTS
+    ),
     Threshold(_RULES, "CHEAPER", (0.0, 1.0), (), (_STENCIL, *_CHOICES)),
     Threshold("machine.kernel_memory", "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
     Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
@@ -447,6 +449,8 @@ BY_DESIGN: Mapping[str, str] = {
     "pack_convolutions.MOST_CHANNELS": "twice LEAST_IN_BLOCK: blocks are from one to the other",
     "kernel_stages.LEAST_ROWS": "a tile has so many rows where vectors have 64 bytes",
     "local_values.PARALLEL_LIMIT": "a unit of work for each thread of a processor of 8 cores",
+    "product_tiles.MOST_OPS_BETWEEN": "a norm, an activation and a residual are some ten ops",
+    "product_tiles.MOST_OPS_BEFORE": "what is folded beside a product is made of arguments or results",
     "plan.DEPENDENCE_LIMIT": "how much of a program is looked through for one value",
     "plan.PART_READS_LIMIT": "no difference was seen on one core: it bounds what a kernel reads in vain",
     "tiles.TILE": "rows and columns that a sort moves at once",

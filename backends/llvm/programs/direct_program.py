@@ -17,8 +17,9 @@ from ...interface import ArrayBuffers, BufferLoc, CompiledArtifact
 from ...steps import Step
 from ..native.library import native_library
 from ..native.object_layout import new_array_address
-from .object_method import install_call, new_function, same_objects
+from .object_method import install_call
 from .program import AddressedMemory
+from .same_objects import new_function, same_objects
 from .step_image import StepImage
 
 LEAST_RELEASED_NANOSECONDS = 5_000

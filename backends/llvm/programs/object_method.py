@@ -1,31 +1,19 @@
-"""
-Calls of objects that have programs, in machine code: a method that goes straight to the one that fits, and
-what looks whether objects are where they were.
-"""
+"""Calls of objects that have programs, in machine code: a method that goes straight to the one that fits."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
 from ..native.library import MethodDef, native_library
 from ..native.object_layout import word
+from .same_objects import TYPES
 
 _KEPT: list[object] = []
 """What the method reads, as long as the process lives."""
-
-_TYPES = np.array([id(dict), id(list), id(None), id(Exception)], np.int64)
-"""The record that `same_objects.ll` works with."""
-
-
-@cache
-def same_objects() -> Callable[[tuple[Any, ...]], bool]:
-    """Returns what `CallProgram.same_objects` says."""
-    return new_function(native_library().same_method, _TYPES)
 
 
 def install_call(
@@ -48,7 +36,7 @@ def install_call(
         return False
     (first, first_item), (second, second_item) = idle
     cells = (id(first), id(first_item), id(second), id(second_item))
-    words = (id(np.ndarray), id(wrapper), *offsets, *cells, id(otherwise), id(None), _TYPES.ctypes.data)
+    words = (id(np.ndarray), id(wrapper), *offsets, *cells, id(otherwise), id(None), TYPES.ctypes.data)
     context = np.array(words, np.int64)
     _KEPT.extend((context, wrapper, *idle, otherwise))
     library = native_library()
@@ -62,14 +50,6 @@ def _offset_of(owner: object, slot: str) -> int | None:
     value = id(getattr(owner, slot))
     places = [place for place in range(16, type(owner).__basicsize__, 8) if word(owner, place) == value]
     return places[0] if len(places) == 1 else None
-
-
-def new_function(description: MethodDef, self: object) -> Callable[..., Any]:
-    """Returns a function of the interpreter that is called with `self` before its arguments, and keeps it."""
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return new(ctypes.addressof(description), self, None)
 
 
 def _new_method(kind: type, description: MethodDef) -> Callable[..., Any]:

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
-from ....dialects.element_types import compute_type, element_type_of
-from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
-from ....dialects.low.tile import SUM_TYPES
+from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
 from ...graph.masks import is_mask
 from ...graph.same_bits import is_same_bits
-from ...indices.access import shape_of, with_bounds
+from ...indices.access import shape_of
 from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
 from .fusion_cost import Estimate
@@ -31,6 +28,7 @@ from .known_estimates import KnownEstimates
 from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS, VIEW_OPS
 from .own import OWN_KERNELS
+from .product_tiles import has_tiles, is_worth_tiles, parted_product
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
@@ -49,15 +47,6 @@ INSIDE_OF_ROWS = 8
 # Vectors stop at a pad: windows of 3x3 of 16 images of 56x56 take 36 us through it, 19 us of a padded copy.
 INSIDE_OF_VECTORS = 128
 """The same for the last dim."""
-
-# By design: a register tile has 4 rows and a vector of columns, or more.
-LEAST_TILED_EXTENT = 4
-"""The least rows, and columns, of a contraction that does not become a part of another kernel."""
-
-# A product in register tiles is faster than sums in another kernel: 35 times for 64x64 by 64x64, 14 times for
-# 16x64 by 64x16, twice for 8x16 by 16x8, and as fast for 4x8 by 8x4.
-LEAST_TILED_PRODUCTS = 1 << 10
-"""The least products of such a contraction."""
 
 # A softmax of columns of 512x512 takes 163 us with exp done twice, 173 us with it in a buffer; estimated are
 # 203 and 171 us (`python -m benchmarks.fusion`).
@@ -192,11 +181,19 @@ def _tiled_product(value: Candidate) -> str | None:
         return None
     if not is_all_of_kernel(value.accesses):
         return "a product of matrices, which is a kernel, or a stage, of its own"
+    if not has_tiles(op, value.accesses[0].indices):
+        return "a product of matrices, read in an order that its tiles do not have"
     is_windowed, members = _is_windowed(op), value.accesses[0].kernel.members
     others = (each for each in members if isinstance(each, graph.ContractOp))
     if any((is_windowed or _is_windowed(each)) and is_worth_tiles(each) for each in others):
         return "a kernel has the tiles of one convolution only"
     return None
+
+
+def _parts_tiles(value: Candidate) -> str | None:
+    if not value.is_folding or len(value.accesses) > 1 or parted_product(value.op, value.accesses[0]) is None:
+        return None
+    return "beside a product of matrices, of whose tiles it would leave one row or column"
 
 
 def _no_place(value: Candidate) -> str | None:
@@ -313,6 +310,8 @@ FUSION_RULES: tuple[FusionRule, ...] = (
     FusionRule("several-consumers", ModeKind.MATERIALIZED, _several_consumers),
     # Before `reduction`: a product of matrices that another kernel sums up per element has no register tiles.
     FusionRule("tiled-product", ModeKind.MATERIALIZED, _tiled_product),
+    # Before `reduction`: one row of columns at a time is no register tile.
+    FusionRule("parts-tiles", ModeKind.MATERIALIZED, _parts_tiles),
     # The kernel computes a heavy value once, hoisted or in a local buffer; else the value is materialized. A
     # value with two uses is the exception: arithmetic done twice costs less than a pass over memory.
     FusionRule("no-place", ModeKind.MATERIALIZED, _no_place),
@@ -385,21 +384,6 @@ def obey(value: Candidate, requested: MemoryModeAttr) -> Decision:
     if forced is None or forced.mode is not ModeKind.MATERIALIZED:
         reason = f"{inferred.mode.value}: {reason}"
     raise PassFailedException(f'{value.op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
-
-
-def is_worth_tiles(op: graph.ContractOp) -> bool:
-    """Returns whether a contraction is a product of matrices, large enough to run in register tiles."""
-    if compute_type(element_type_of(op.result.type)) not in SUM_TYPES or len(op.inputs) != 2:
-        return False
-    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
-        return False
-    extents = [upper_bound(extent) for extent in with_bounds(iteration_extents(op), op)]
-    used = [map.used_dims() for map in op.operand_maps]
-    sides = [
-        prod(extents[dim] for dim in op.result_dims if dim in mine and dim not in others)
-        for mine, others in (used, used[::-1])
-    ]
-    return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
 
 
 def _is_multiplied_in_tiles(op: Operation) -> bool:

@@ -29,8 +29,8 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import graph
 from ...graph.node_accesses import accessed_nodes
 from ...indices.access import Indices
+from ...rewriting.incremental_order import IncrementalOrder
 from .accesses import Kernel
-from .incremental_order import IncrementalOrder
 from .op_kinds import UPDATING_OPS
 from .plan import Plan
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.llvm.native import object_layout
-from tenon.backends.llvm.programs.object_method import same_objects
+from tenon.backends.llvm.programs.same_objects import same_objects
 from tenon.frontends.calls.guard_checks import GuardChecks
 from tenon.frontends.calls.guards import Guard, guards_of
 

@@ -1,4 +1,4 @@
-"""Products of a matrix with its own transpose, computed on one side of the diagonal, and what follows them."""
+"""Products of a matrix with its own transpose, computed on one side of the diagonal, with what follows."""
 
 from __future__ import annotations
 

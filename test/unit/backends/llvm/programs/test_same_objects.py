@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tenon.backends.llvm.native import object_layout
-from tenon.backends.llvm.programs.object_method import same_objects
+from tenon.backends.llvm.programs.same_objects import same_objects
 
 pytestmark = pytest.mark.skipif(not object_layout.is_layout_known(), reason="unknown interpreter")
 

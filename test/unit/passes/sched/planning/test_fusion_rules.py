@@ -125,6 +125,15 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
         %y = graph.reduce add %v axes [1] : {T} -> {V}""",
         "%y",
     ),
+    "parts-tiles": (
+        T,
+        T,
+        f"""%p = graph.contract %x, %x {MATMUL} : {T}, {T} -> {T}
+        %v = graph.reduce add %x axes [1] keep : {T} -> tensor<64x1xf32>
+        %b = graph.broadcast %v : tensor<64x1xf32> -> {T}
+        %y = graph.add %p, %b : {T}""",
+        "%y",
+    ),
     "no-place": (
         T,
         T,

@@ -1,6 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tenon.passes.sched.planning.incremental_order import IncrementalOrder
+from tenon.passes.rewriting.incremental_order import IncrementalOrder
 
 
 def test_without_pairs_the_order_is_that_of_the_numbers():
