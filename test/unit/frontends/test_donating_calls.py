@@ -122,3 +122,26 @@ def test_forgotten_programs_are_traced_again(slow_calls: list[Any]):
         double(new())
         double.clear_cache()
     assert len(slow_calls) == 2
+
+
+RATES: dict[str, Any] = {"step": 2.0, "each": [1.0, 3.0]}
+
+
+def _grown(x: Any) -> Any:
+    return x * RATES["step"] + sum(RATES["each"])
+
+
+def test_what_a_step_reads_from_outside_may_change(slow_calls: list[Any]):
+    step = tenon.jit(lambda x: _grown(x), donate_argnums=0)
+    try:
+        for value in (2.0, 5.0, 2.0):
+            RATES["step"] = value
+            for _ in range(3):
+                np.testing.assert_array_equal(np.asarray(step(new())), X * np.float32(value) + 4)
+        assert len(step.explain_misses()) == 2
+        before = len(slow_calls)
+        RATES["each"].append(1.0)
+        np.testing.assert_array_equal(np.asarray(step(new())), X * 2 + 5)
+        assert len(slow_calls) == before + 1 and len(step.explain_misses()) == 3
+    finally:
+        RATES["step"], RATES["each"][2:] = 2.0, []
