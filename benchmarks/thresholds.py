@@ -449,7 +449,7 @@ BY_DESIGN: Mapping[str, str] = {
     "pack_convolutions.MOST_CHANNELS": "twice LEAST_IN_BLOCK: blocks are from one to the other",
     "kernel_stages.LEAST_ROWS": "a tile has so many rows where vectors have 64 bytes",
     "local_values.PARALLEL_LIMIT": "a unit of work for each thread of a processor of 8 cores",
-    "product_tiles.MOST_OPS_BETWEEN": "a norm, an activation and a residual are some ten ops",
+    "product_tiles.MOST_VALUES_BETWEEN": "a norm, an activation and a residual are some ten ops",
     "product_tiles.MOST_OPS_BEFORE": "what is folded beside a product is made of arguments or results",
     "plan.DEPENDENCE_LIMIT": "how much of a program is looked through for one value",
     "plan.PART_READS_LIMIT": "no difference was seen on one core: it bounds what a kernel reads in vain",

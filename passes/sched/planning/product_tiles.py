@@ -7,7 +7,7 @@ and over columns, leaves tiles of one row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -31,8 +31,8 @@ LEAST_TILED_PRODUCTS = 1 << 10
 """The least products of such a contraction."""
 
 # By design: a norm, an activation and a residual are some ten ops.
-MOST_OPS_BETWEEN = 16
-"""How many ops stand, one behind the other, at most between a product and what is looked for beside it."""
+MOST_VALUES_BETWEEN = 64
+"""How many values are looked at between what a kernel reads and the products that they are made of."""
 
 # By design: what is folded beside a product is made of arguments, or of another kernel's results.
 MOST_OPS_BEFORE = 64
@@ -133,24 +133,32 @@ def _products(access: Access) -> Iterator[tuple[graph.ContractOp, set[Axis]]]:
     for member, places in kernel.members.items():
         if isinstance(member, graph.ContractOp) and is_worth_tiles(member):
             yield member, {axis for place in places for axis in _tiled_axes(member, place.indices)}
-    for value, places in kernel.reads.items():
-        for place in places:
-            if place.loops == kernel.axes:
-                yield from _products_behind(value, place.indices, kernel.axes, MOST_OPS_BETWEEN)
+    read = [
+        (value, place.indices)
+        for value, places in kernel.reads.items()
+        for place in places
+        if place.loops == kernel.axes
+    ]
+    yield from _products_behind(read, kernel.axes)
 
 
 def _products_behind(
-    value: SSAValue, indices: Indices, axes: tuple[Axis, ...], most: int
+    read: Sequence[tuple[SSAValue, Indices]], axes: tuple[Axis, ...]
 ) -> Iterator[tuple[graph.ContractOp, set[Axis]]]:
-    """Yields the products of which a value is made, by ops that read an element for each of theirs."""
-    op = value.owner
-    if {axis for index in indices for axis in index.axes()} != set(axes):
-        return
-    if isinstance(op, graph.ContractOp) and is_worth_tiles(op):
-        yield op, _tiled_axes(op, indices)
-    elif isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp) and most:
-        for operand, there in zip(op.operands, operand_indices(op, indices), strict=True):
-            yield from _products_behind(operand, there, axes, most - 1)
+    """Yields the products that values are made of, by ops that read an element for each of theirs."""
+    seen, left = dict.fromkeys(read), list(read)
+    while left and len(seen) <= MOST_VALUES_BETWEEN:
+        value, indices = left.pop()
+        op = value.owner
+        if {axis for index in indices for axis in index.axes()} != set(axes):
+            continue
+        if isinstance(op, graph.ContractOp) and is_worth_tiles(op):
+            yield op, _tiled_axes(op, indices)
+        elif isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp):
+            for each in zip(op.operands, operand_indices(op, indices), strict=True):
+                if each not in seen:
+                    seen[each] = None
+                    left.append(each)
 
 
 def _tiled_axes(op: graph.ContractOp, indices: Indices) -> set[Axis]:

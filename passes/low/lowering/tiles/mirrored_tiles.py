@@ -9,7 +9,7 @@ one tile, in whatever order, and by whatever thread, these run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i1, i64
@@ -133,9 +133,19 @@ class _Exchange:
     rows: Axis
     columns: Axis
     analysis: IndexAnalysis
+    known: dict[tuple[SSAValue, SSAValue], bool] = field(
+        default_factory=dict["tuple[SSAValue, SSAValue]", "bool"]
+    )
+    """What was found out of two values, which others may be made of several times."""
 
     def gives(self, value: SSAValue, other: SSAValue) -> bool:
         """Returns whether `value` of element (i, j) is `other` of element (j, i)."""
+        found = self.known.get((value, other))
+        if found is None:
+            found = self.known[value, other] = self._gives(value, other)
+        return found
+
+    def _gives(self, value: SSAValue, other: SSAValue) -> bool:
         op, another, analysis = value.owner, other.owner, self.analysis
         if isinstance(value.type, IndexType):
             return self._are_exchanged(analysis.expr(value), analysis.expr(other))

@@ -65,3 +65,14 @@ def test_results_are_those_of_numpy(
 def test_one_side_is_copied_where_both_are_the_same(program: Program) -> None:
     low = tenon.jit(lambda x: program(x, tnp)).lower(matrix((120, 100), np.float32)).text("low")
     assert ("mirrored" in low) == (program in MIRRORED)
+
+
+def test_values_that_are_used_again_and_again_are_looked_at_once() -> None:
+    def powers(x: Any) -> Any:
+        y = x @ x.T
+        for _ in range(40):
+            y = y * y + y
+        return y + tnp.arange(len(x))
+
+    low = tenon.jit(powers).lower(matrix((40, 30), np.float32)).text("low")
+    assert "mirrored" not in low

@@ -155,8 +155,18 @@ def test_small_products_and_sums_for_each_matrix_stay() -> None:
 
 def test_how_far_products_and_their_sources_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     given = arrays(64, 48, 32, np.float32)
-    monkeypatch.setattr(product_tiles, "MOST_OPS_BETWEEN", 0)
+    monkeypatch.setattr(product_tiles, "MOST_VALUES_BETWEEN", 0)
     assert "parts-tiles" not in _decisions(scaled_rows, *given)
     monkeypatch.undo()
     monkeypatch.setattr(product_tiles, "MOST_OPS_BEFORE", 0)
     assert "parts-tiles" not in _decisions(scaled_rows, *given)
+
+
+def test_values_that_are_used_again_and_again_are_looked_at_once() -> None:
+    def powers(x: Any, y: Any) -> Any:
+        z = x @ y.T
+        for _ in range(12):
+            z = z * z + z
+        return z + tnp.sum(x, axis=1, keepdims=True)
+
+    assert "parts-tiles" in _decisions(powers, *arrays(64, 48, 32, np.float32))
