@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tenon import Schedule
 from tenon.backends.reference.kernels import low as low_interpreter
@@ -53,6 +53,7 @@ def arguments_of(kernel: sched.KernelOp, seed: int) -> list[Array]:
 
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS, may_reorder=st.booleans())
+@example(seed=134, may_reorder=False).via("a tile of one row, of rows of a number that varies")
 def test_scheduled_kernels_compute_what_they_did(seed: int, may_reorder: bool) -> None:
     for text in kernel_texts(Random(seed)):
         schedule = Schedule(text)

@@ -566,7 +566,8 @@ class _TileLowering:
         most = (extent + (tile - 1)) // tile
         self._repeat(axis, first, whole, most, body)
         known = extent % tile if isinstance(extent, int) and op.count is None else None
-        if known == 0:
+        # Tiles of one leave nothing over, however many there are.
+        if known == 0 or tile == 1:
             return
         number = indices.bind(whole, most + 1, axis.axis.hint)
         rest = first + number * tile
