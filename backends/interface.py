@@ -532,8 +532,8 @@ class CallProgram(Protocol):
         what describes that, a list of what it gives to `same_objects`, the `call` of another one and so on.
         The first that takes the arguments, arrays or objects of `wrapper`, and whose objects are the same, is
         run, and its result is in a new wrapper, whose slots `values` and `about` are the array and what
-        describes it. A call is left to `otherwise` where none takes it, and while the
-        first item of one of the two lists of `idle` is not the object beside it.
+        describes it. A call is left to `otherwise` where none takes it, and while the first item of one of
+        the two lists of `idle` is not the object beside it.
 
         Returns whether it did: not where a slot is not found in the memory of its object.
         """

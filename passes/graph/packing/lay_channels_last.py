@@ -56,7 +56,7 @@ from ....dialects.element_types import NBYTES
 from ....dialects.graph import LinearIndex
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..builder import GraphBuilder
-from .pack_convolutions import convolution_of
+from .pack_convolutions import Convolution, convolution_of
 
 Axes = tuple[int, ...]
 
@@ -118,7 +118,7 @@ class _Groups:
             for use in value.uses:
                 op = use.operation
                 is_here = op.parent is self.block
-                if is_here and _is_convolved(use):
+                if is_here and _convolution_of_image(use) is not None:
                     gains[group] = gains.get(group, 0) + 1
                 elif not is_here or not _reads_any_order(op, value, self.axes):
                     losses[group] = losses.get(group, 0) + 1
@@ -158,8 +158,8 @@ def _channels_read(image: SSAValue) -> int | None:
         if isinstance(op, graph.ReshapeOp):
             found.add(_axis_before(op, _channels_read(op.result)))
             continue
-        convolution = convolution_of(op) if isinstance(op, graph.ContractOp) else None
-        if convolution is None or convolution.image != use.index:
+        convolution = _convolution_of_image(use)
+        if convolution is None:
             return None
         indices = enumerate(convolution.indices[convolution.image])
         axes = [axis for axis, index in indices if index.plain_dim in convolution.folded]
@@ -174,11 +174,11 @@ def _axis_before(op: graph.ReshapeOp, axis: int | None) -> int | None:
     return found[0][0] if found and len(found[0]) == 1 else None
 
 
-def _is_convolved(use: Use) -> bool:
-    """Returns whether the op that reads a value is a convolution, and the value its image."""
+def _convolution_of_image(use: Use) -> Convolution | None:
+    """Returns the convolution that reads a value as its image, if it is read by one."""
     op = use.operation
     convolution = convolution_of(op) if isinstance(op, graph.ContractOp) else None
-    return convolution is not None and convolution.image == use.index
+    return convolution if convolution is not None and convolution.image == use.index else None
 
 
 def _followed(op: Operation, axes: Mapping[SSAValue, Axes]) -> Axes | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import Commutative
 
 from .....dialects import sched
 from .....dialects.element_types import element_type_of
@@ -29,7 +30,8 @@ _SIGNED_LESS = IntegerAttr(2, i64)
 _EQUALITIES = (0, 1)
 """The predicates of comparisons whose sides may change places: equal, and not equal."""
 
-_COMMUTATIVE = arith.AddiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.AddfOp, arith.MulfOp
+_COMMUTATIVE = arith.AddfOp, arith.MulfOp
+"""Ops whose sides may change places, which xDSL does not say of floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +151,11 @@ class _Exchange:
         op, another, analysis = value.owner, other.owner, self.analysis
         if isinstance(value.type, IndexType):
             return self._are_exchanged(analysis.expr(value), analysis.expr(other))
-        if value is other and (value is self.sum.op.result or not isinstance(op, Operation)):
-            axes = {self.rows, self.columns}
-            return value is self.sum.op.result or axes.isdisjoint(analysis.dependences(value))
-        if not isinstance(op, Operation) or not isinstance(another, Operation) or op.regions:
+        if value is other is self.sum.op.result:
+            return True
+        if not isinstance(op, Operation):
+            return value is other and {self.rows, self.columns}.isdisjoint(analysis.dependences(value))
+        if not isinstance(another, Operation) or op.regions:
             return False
         if (op.name, op.properties, value.type) != (another.name, another.properties, other.type):
             return False
@@ -172,7 +175,7 @@ class _Exchange:
 def _is_commutative(op: Operation) -> bool:
     if isinstance(op, arith.CmpiOp):
         return op.predicate.value.data in _EQUALITIES
-    return isinstance(op, _COMMUTATIVE)
+    return op.has_trait(Commutative) or isinstance(op, _COMMUTATIVE)
 
 
 def _exchanged(expr: IndexExpr, rows: Axis, columns: Axis) -> IndexExpr | None:
