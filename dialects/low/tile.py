@@ -76,7 +76,7 @@ class TileFmaOp(IRDLOperation):
     of 2 steps of 0 in `rhs`, takes the one in the lower bits and then the one in the upper bits.
 
     With `live` behind the columns only so many of them exist: no others are read or written. Behind the rows
-    it says the same of these, of which there is at least one.
+    it says the same of these, of which there are at least half, rounded up.
 
     `prefetch` says what the next tile reads. Step k prefetches `count` elements from `at + k * step` on: of
     the only depth, or of several all but the last one, as one number. A prefetch changes nothing but time,

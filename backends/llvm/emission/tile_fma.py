@@ -2,8 +2,9 @@
 Writes `low.tile_fma`: one fma per row and vector for each step of the depth, all sums in registers.
 
 A step loads the vectors of a row of `rhs`, and for each row of the tile one element of `lhs` into all lanes.
-Columns that fill no whole vector are loaded and stored under a mask. Of rows whose number varies, those that
-there are not read the first one and write a scratch. A tile that needs more registers than there are is
+Columns that fill no whole vector are loaded and stored under a mask. Of rows whose number varies, the lower
+half moves up as far as rows lack: it computes some once more, the same bits, and writes them to the same
+places. So there are two pointers, not one for each row. A tile that needs more registers than there are is
 written as several smaller ones, of which the first prefetches. How wide the vectors are changes no bits: no
 sum is split.
 
@@ -54,10 +55,20 @@ def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
     registers = emitter.processor.vector_registers
     vectors = min(-(-columns // lanes), registers // 2)
     most_rows = max(1, (registers - 1 - vectors) // vectors)
-    for column in range(0, columns, vectors * lanes):
-        for row in range(0, rows, most_rows):
-            part = _Part(row, min(most_rows, rows - row), column, min(vectors * lanes, columns - column))
-            _TileWriter(emitter, op, part, lanes).write()
+    parts = [
+        _Part(row, min(most_rows, rows - row), column, min(vectors * lanes, columns - column))
+        for column in range(0, columns, vectors * lanes)
+        for row in range(0, rows, most_rows)
+    ]
+    if op.live_rows is None:
+        for part in parts:
+            writer = _TileWriter(emitter, op, part, lanes)
+            writer.finish(writer.start())
+        return
+    # A row that two parts compute goes on from what was there before both.
+    writers = [_TileWriter(emitter, op, part, lanes) for part in parts]
+    for writer, sums in [(writer, writer.start()) for writer in writers]:
+        writer.finish(sums)
 
 
 MOST_UNROLLED = 8
@@ -108,10 +119,12 @@ class _TileWriter:
         self.vectors = -(-part.columns // lanes)
         self.several = SeveralProducts(emitter, self.acc, self.lhs, self.rhs, lanes)
         self.masks = [self._mask(number) for number in range(self.vectors)]
-        row = self._amount(op.lhs_row)
-        self.alive = [self._is_live(part.row + number) for number in range(part.rows)]
-        """What says whether there is a row, None where there always is."""
-        self.lhs_rows = [self._lhs_row(row, number) for number in range(part.rows)]
+        self.first_moved = -(-op.rows.value.data // 2) - part.row
+        """The first row of the part that moves up where rows lack."""
+        self.lacking = self._lacking()
+        lhs_row = self._amount(op.lhs_row)
+        self.lhs_rows = [self._times(lhs_row, number) for number in range(part.rows)]
+        self.lhs_moved = self._product(self.lacking, lhs_row)
         self.is_one_depth = len(op.depths) == 1
         self.turn: Amount = 0
         """The number of the step, of all depths but the last one, where there are several."""
@@ -127,67 +140,55 @@ class _TileWriter:
         # Stepping along them by pointers of the loop's own was slower: 1024x1024x1024 takes 4 % longer.
         emitter.needs_strength_reduction |= bool(self.prefetches)
 
-    def write(self) -> None:
+    def start(self) -> list[str]:
+        """Writes what the sums begin with, and returns it."""
+        self.acc_places = self._acc_places()
+        return [self._before(place, number) for place in self.acc_places for number in range(self.vectors)]
+
+    def finish(self, sums: list[str]) -> None:
+        """Writes what is added to sums, and stores them."""
         op, part = self.op, self.part
-        acc_row, lhs_row = self._amount(op.acc_row), self._amount(op.lhs_row)
-        if op.transposed is not None:
-            self._write_transposed()
-            return
-        acc = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(acc_row, part.row))
-        places = self._live_places(
-            [self._step(self.acc, acc, self._times(acc_row, row)) for row in range(part.rows)]
-        )
-        first = 0 if op.live_rows is not None else part.row
-        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, first))
+        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(self._amount(op.lhs_row), part.row))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
-        sums = [self._start(place, number) for place in places for number in range(self.vectors)]
         sums = self._sum(self._depths(), lhs, rhs, sums)
-        for row, place in enumerate(places):
+        if op.transposed is not None:
+            self._store_transposed(sums)
+            return
+        for row, place in enumerate(self.acc_places):
             for number in range(self.vectors):
                 self._store(sums[row * self.vectors + number], place, number)
 
-    def _is_live(self, row: int) -> str | None:
+    def _acc_places(self) -> list[str]:
+        """Returns where each row of sums is."""
+        op, part, row = self.op, self.part, self._amount(self.op.acc_row)
+        if op.transposed is not None:
+            return [""] * part.rows
+        place = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(row, part.row))
+        offsets = [self._times(row, number) for number in range(part.rows)]
+        return self._rows(self.acc, place, offsets, self._product(self.lacking, row))
+
+    def _lacking(self) -> Amount:
+        """Returns minus how many rows of the tile there are not."""
         live = self.op.live_rows
-        if live is None or row == 0:
-            return None
-        return self.emitter.emit(f"icmp sgt i64 {self.emitter.values[live]}, {row}", "is_live")
+        if live is None:
+            return 0
+        return self.emitter.emit(
+            f"sub nsw i64 {self.emitter.values[live]}, {self.op.rows.value.data}", "lacking"
+        )
 
-    def _lhs_row(self, row: Amount, number: int) -> Amount:
-        """
-        Returns how far a row of the part is behind the first one of it; where rows may lack, behind the first
-        one of the tile, which it is itself if there is no such row.
-        """
-        if self.op.live_rows is None:
-            return self._times(row, number)
-        far, is_live = self._times(row, self.part.row + number), self.alive[number]
-        return far if is_live is None else self.emitter.emit(f"select i1 {is_live}, i64 {far}, i64 0")
-
-    def _live_places(self, places: Sequence[str]) -> list[str]:
-        """Returns where rows of sums are, or a scratch instead of those that there are not."""
-        if all(is_live is None for is_live in self.alive):
-            return list(places)
-        emitter, element = self.emitter, self.acc.element
-        count = self.vectors * self.lanes
-        scratch = emitter.private_memory(self.op, element, self.acc.nbytes, count, "scratch")
-        if self.op.accumulates is not None:
-            for number in range(self.vectors):
-                place = self._step(self.acc, scratch, number * self.lanes)
-                emitter.lines.append(
-                    f"  store {self.type} zeroinitializer, ptr {place}, align {self.acc.nbytes}"
-                )
+    def _rows(self, buffer: TileBuffer, place: str, offsets: Sequence[Amount], moved: Amount) -> list[str]:
+        """Returns the place of each row; those of the lower half move up as far as rows lack."""
+        lower = self._step(buffer, place, moved) if self.first_moved < self.part.rows else place
         return [
-            place if is_live is None else emitter.emit(f"select i1 {is_live}, ptr {place}, ptr {scratch}")
-            for place, is_live in zip(places, self.alive, strict=True)
+            self._step(buffer, lower if number >= self.first_moved else place, offset)
+            for number, offset in enumerate(offsets)
         ]
 
-    def _write_transposed(self) -> None:
-        """Writes sums of which each row of a vector's lanes goes to a row of its own."""
+    def _store_transposed(self, sums: Sequence[str]) -> None:
+        """Stores sums of which each row of a vector's lanes goes to a row of its own."""
         op, part = self.op, self.part
-        acc_row, lhs_row = self._amount(op.acc_row), self._amount(op.lhs_row)
+        acc_row = self._amount(op.acc_row)
         acc = self._at(self.acc, self._amount(op.acc_at), self._times(acc_row, part.column), part.row)
-        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
-        rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
-        sums = self._sum(self._depths(), lhs, rhs, ["zeroinitializer"] * (part.rows * self.vectors))
         for number in range(self.vectors):
             columns = min(self.lanes, part.columns - number * self.lanes)
             for first in range(0, part.rows, self.lanes):
@@ -403,10 +404,10 @@ class _TileWriter:
         ]
         return [
             sum
-            for row, offset in enumerate(self.lhs_rows)
+            for row, place in enumerate(self._lhs_places(lhs))
             for sum in self.several.added(
                 depth.count,
-                self._step(self.lhs, lhs, offset),
+                place,
                 columns,
                 sums[row * self.vectors : (row + 1) * self.vectors],
             )
@@ -428,8 +429,8 @@ class _TileWriter:
                 columns = [
                     write_nibble(self.emitter, value, nibble, self.acc.stored, self.lanes) for value in bytes
                 ]
-                for row, offset in enumerate(self.lhs_rows):
-                    factor = self._in_all_lanes(self._step(self.lhs, place, offset))
+                for row, element in enumerate(self._lhs_places(place)):
+                    factor = self._in_all_lanes(element)
                     for number, column in zip(numbers, columns, strict=True):
                         at = row * self.vectors + number
                         results[at] = self._plus_product(results[at], factor, column)
@@ -439,11 +440,14 @@ class _TileWriter:
         self._fetch_ahead(rhs)
         columns = [self._vector(self.rhs, rhs, number) for number in range(self.vectors)]
         results: list[str] = []
-        for row, offset in enumerate(self.lhs_rows):
-            factor = self._in_all_lanes(self._step(self.lhs, lhs, offset))
+        for row, place in enumerate(self._lhs_places(lhs)):
+            factor = self._in_all_lanes(place)
             for number, column in enumerate(columns):
                 results.append(self._plus_product(sums[row * self.vectors + number], factor, column))
         return results
+
+    def _lhs_places(self, lhs: str) -> list[str]:
+        return self._rows(self.lhs, lhs, self.lhs_rows, self.lhs_moved)
 
     def _fetch_ahead(self, rhs: str) -> None:
         """Fetches what a later step loads of `rhs`, where the op says how far ahead."""
@@ -494,7 +498,8 @@ class _TileWriter:
         from_type, to_type = shaped(buffer.element, lanes), shaped(self.acc.element, lanes)
         return self.emitter.emit(f"{convert} {from_type} {value} to {to_type}")
 
-    def _start(self, place: str, number: int) -> str:
+    def _before(self, place: str, number: int) -> str:
+        """Returns what a vector of sums begins with."""
         return "zeroinitializer" if self.op.accumulates is None else self._vector(self.acc, place, number)
 
     def _store(self, value: str, place: str, number: int) -> None:

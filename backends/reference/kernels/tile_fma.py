@@ -71,7 +71,7 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         return
     count = op.rows.value.data
     if op.live_rows is not None:
-        if not 1 <= size[op.live_rows] <= count:
+        if not count <= 2 * size[op.live_rows] <= 2 * count:
             raise InterpreterError(f"{describe(op)}: {size[op.live_rows]} live rows of {count}")
         count = size[op.live_rows]
     dtype, rows = dtype_of(op.acc.type), np.arange(count)

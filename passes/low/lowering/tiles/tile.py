@@ -14,7 +14,7 @@ from functools import partial
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .....dialects import low, sched
 from .....dialects.dims.expressions import Extent, upper_bound
@@ -36,10 +36,12 @@ from .tile_sums import TileOperand, TileReader, TileSum
 
 LEFT_ROWS = 8, 4, 1
 """
-How many rows tiles have of what is left over, in a number that varies; all but the last may lack some.
-Eight places are all that there are registers for. Fewer rows than four take as long, as sums wait for those
-before them, but one: it leaves more loads under way, and a step of GPT-2 took 1.14 of the time in four rows.
+How many rows tiles have of what is left over, in a number that varies; all but the last may lack some, up to
+half of them. Fewer rows than four take as long, as sums wait for those before them, but one: it leaves more
+loads under way, and a step of GPT-2 took 1.14 of the time in four rows.
 """
+
+_SIGNED_GREATER, _NOT_EQUAL = IntegerAttr(4, i64), IntegerAttr(1, i64)
 
 LEFT_COLUMNS = 4
 """Columns that are left over where rows are vectors are added up so many at once."""
@@ -84,6 +86,10 @@ class _Span:
     size: int
     live: SSAValue | None = None
     number: IndexExpr = field(default_factory=lambda: constant(0))
+    is_tile: bool = False
+    """Whether one tile of `size` adds them up, which half of them may lack."""
+    is_next: bool = False
+    """Whether there is another such tile before it."""
 
 
 class _TileLowering:
@@ -302,8 +308,10 @@ class _TileLowering:
             each_column(rows)
         elif self.is_transposed:
             self._in_known_spans(self.rows, rows, each_column, 1)
+        elif rows.is_tile:
+            each_column(rows)
         else:
-            self._in_cut_spans(self.rows, rows, rows.live, each_column)
+            self._in_one_tile(rows, each_column)
 
     def _in_known_spans(
         self, axis: AxisLowering, span: _Span, body: Callable[[_Span], None], at_once: int
@@ -322,34 +330,18 @@ class _TileLowering:
             first = first + indices.bind(times, most_times, axis.axis.hint) * at_once
         self._repeat(axis, first, left, most, body, step=1)
 
-    def _in_cut_spans(
-        self, axis: AxisLowering, span: _Span, left: SSAValue, body: Callable[[_Span], None]
-    ) -> None:
-        """Runs `body` for spans of rows that are left over, fewer than `span` has, each as full as can be."""
-        indices, location = self.state.indices, axis.op.location
-        get, most, first = self.state.writer.constants.get, span.size - 1, span.first
-        sizes = sorted({min(size, most) for size in LEFT_ROWS}, reverse=True)
-
-        def op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-            return indices.op(kind, lhs, rhs, location)
-
-        for size, smaller in zip(sizes, (*sizes[1:], 0), strict=True):
-            # Tiles of this size have more rows than the next smaller ones do.
-            by = get(size, INDEX)
-            times = op(arith.DivUIOp, op(arith.AddiOp, left, get(size - smaller - 1, INDEX)), by)
-            most_times = (most + size - smaller - 1) // size
-            done = indices.bind(times, most_times + 1, axis.axis.hint) * size
-
-            def cut(some: _Span, left: SSAValue = left, by: SSAValue = by) -> None:
-                before = indices.write(some.number * some.size, location)
-                live = op(arith.MinSIOp, op(arith.SubiOp, left, before), by)
-                body(replace(some, live=live))
-
-            self._repeat(axis, first, times, most_times, cut, step=size)
-            if smaller:
-                first, most = first + done, smaller
-                rest = op(arith.SubiOp, left, indices.write(done, location))
-                left = op(arith.MaxSIOp, rest, get(0, INDEX))
+    def _in_one_tile(self, span: _Span, body: Callable[[_Span], None]) -> None:
+        """Runs `body` for rows that are left over, in the smallest tile that has room for all of them."""
+        assert self.rows is not None and span.live is not None, "rows of a number that varies"
+        size, *others = sizes_of_rows(span.size)
+        in_this = partial(body, replace(span, size=size))
+        if not others:
+            in_this()
+            return
+        get, op = self.state.writer.constants.get, self.rows.op
+        is_needed = self._compare(_SIGNED_GREATER, span.live, get(others[0], INDEX), op, "is_needed")
+        in_smaller = partial(self._in_one_tile, replace(span, size=others[0]), body)
+        self._if(is_needed, op, in_this, in_smaller)
 
     def _add_up(
         self,
@@ -402,7 +394,7 @@ class _TileLowering:
             columns.live,
             sum.accumulates or block is not None,
             self.is_transposed,
-            prefetch_distance(sum.rhs.load),
+            self._ahead(sum, rows),
             *(
                 self._next(sum, rows, columns, *depths)
                 if len(depths) == 1
@@ -424,6 +416,8 @@ class _TileLowering:
         fetches all of it: it may be the only one.
         """
         found: list[tuple[SSAValue, int, int] | None] = [None, None]
+        if self._ahead(sum, rows) is not None:
+            return found
         block = sum.dims[0].mapping.tile.data
         outer = self.columns if block or self._tiles(self.columns) == 1 else self.rows
         steps = depth.extent if isinstance(depth.extent, int) else block
@@ -438,7 +432,7 @@ class _TileLowering:
             stride = operand.row if axis is self.rows else operand.column
             step = (depth.lhs, depth.rhs)[side]
             shares, number = 1, constant(0)
-            if axis is outer and inner is not None and others.live is None:
+            if axis is outer and inner is not None and (others.live is None or others.is_tile):
                 shares, number = self._tiles(inner), others.number
             if not steps or not isinstance(stride, int) or not isinstance(step, int):
                 continue
@@ -446,6 +440,13 @@ class _TileLowering:
             if how is not None:
                 found[side] = self._prefetch(operand, axis, span, number * how.share, how)
         return found
+
+    def _ahead(self, sum: TileSum, rows: _Span) -> int | None:
+        """
+        Returns how far ahead a tile fetches what it reads of columns: one that others of the same columns
+        came before does not, but where so few rows are left that there may be no others.
+        """
+        return None if rows.is_next else prefetch_distance(sum.rhs.load)
 
     def _next_panel(
         self, sum: TileSum, rows: _Span, columns: _Span, depths: Sequence[_Depth]
@@ -559,13 +560,16 @@ class _TileLowering:
                 body(_Span(first + whole * tile, count % tile, number=constant(whole)))
             return
         constants, indices = state.writer.constants, state.indices
+        extent = axis.axis.extent
+        known = extent % tile if isinstance(extent, int) and op.count is None else None
+        if known is None and axis is self.rows and tile > 1 and not self.is_transposed:
+            self._row_spans(axis, first, count, body)
+            return
         by = constants.get(tile, INDEX)
         whole = indices.op(arith.DivUIOp, count, by, op.location)
         left = indices.op(arith.RemUIOp, count, by, op.location)
-        extent = axis.axis.extent
         most = (extent + (tile - 1)) // tile
         self._repeat(axis, first, whole, most, body)
-        known = extent % tile if isinstance(extent, int) and op.count is None else None
         # Tiles of one leave nothing over, however many there are.
         if known == 0 or tile == 1:
             return
@@ -573,6 +577,39 @@ class _TileLowering:
         rest = first + number * tile
         size, live = (tile, left) if known is None else (known, None)
         self._if_any(left, op, lambda: body(_Span(rest, size, live, number)))
+
+    def _row_spans(
+        self, axis: AxisLowering, first: IndexExpr, count: SSAValue, body: Callable[[_Span], None]
+    ) -> None:
+        """
+        Runs `body` for so many rows, a number that varies: for tiles, of which the last may lack some, and
+        once for as few as a smaller tile has room for.
+        """
+        size, smaller, *_ = sizes_of_rows(axis.op.mapping.tile.data)
+        indices, op, get = self.state.indices, axis.op, self.state.writer.constants.get
+        by = get(size, INDEX)
+        most = (axis.axis.extent + (size - smaller - 1)) // size
+        more = indices.op(arith.AddiOp, count, get(size - smaller - 1, INDEX), op.location)
+        times = indices.op(arith.DivUIOp, more, by, op.location)
+
+        def left_after(number: IndexExpr) -> SSAValue:
+            done = indices.write(number * size, op.location)
+            return indices.op(arith.SubiOp, count, done, op.location)
+
+        def tile(span: _Span) -> None:
+            live = indices.op(arith.MinSIOp, left_after(span.number), by, op.location)
+            body(replace(span, live=live, is_tile=True, is_next=begin > 0))
+
+        begin = 0
+        if any(prefetch_distance(sum.rhs.load) is not None for sum in self.sums):
+            there = self._compare(_SIGNED_GREATER, times, get(0, INDEX), op, "there")
+            self._if(there, op, lambda: tile(_Span(first, size)))
+            begin = 1
+        self._repeat(axis, first, times, most, tile, begin=begin)
+        number = indices.bind(times, most + 1, axis.axis.hint)
+        left = left_after(number)
+        has_any = self._compare(_SIGNED_GREATER, left, get(0, INDEX), op, "has_any")
+        self._if(has_any, op, lambda: body(_Span(first + number * size, smaller, left, number)))
 
     def _repeat(
         self,
@@ -582,8 +619,12 @@ class _TileLowering:
         most: Extent,
         body: Callable[[_Span], None],
         step: int | None = None,
+        begin: int = 0,
     ) -> None:
-        """Runs `body` for that many tiles after `first`, or for so many spans of `step` iterations."""
+        """
+        Runs `body` for that many tiles after `first`, or for so many spans of `step` iterations, from number
+        `begin` on.
+        """
         state, size = self.state, step or axis.op.mapping.tile.data
 
         def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
@@ -592,29 +633,52 @@ class _TileLowering:
             return []
 
         get = state.writer.constants.get
-        bounds = get(0, INDEX), times, get(1, INDEX)
+        bounds = get(begin, INDEX), times, get(1, INDEX)
         state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
 
     def _if_any(self, count: SSAValue, op: Loop, body: Callable[[], None]) -> None:
+        zero = self.state.writer.constants.get(0, INDEX)
+        self._if(self._compare(_NOT_EQUAL, count, zero, op, "has_any"), op, body)
+
+    def _compare(
+        self, predicate: Attribute, lhs: SSAValue, rhs: SSAValue, op: Operation, hint: str
+    ) -> SSAValue:
+        properties = {"predicate": predicate}
+        return self.state.writer.emit(arith.CmpiOp, (lhs, rhs), i1, op.location, hint, properties)
+
+    def _if(
+        self,
+        condition: SSAValue,
+        op: Operation,
+        body: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+    ) -> None:
         writer = self.state.writer
-        zero = writer.constants.get(0, INDEX)
-        has_any = writer.emit(
-            arith.CmpiOp, (count, zero), i1, op.location, "has_any", {"predicate": IntegerAttr(1, i64)}
-        )
-
-        self._if(has_any, op, body)
-
-    def _if(self, condition: SSAValue, op: Operation, body: Callable[[], None]) -> None:
-        writer = self.state.writer
-
-        def write(_: Sequence[SSAValue]) -> list[SSAValue]:
-            body()
-            return []
-
-        block = Block()
-        new = scf.IfOp.create(operands=(condition,), result_types=[], regions=[Region(block), Region()])
+        bodies = [body] if otherwise is None else [body, otherwise]
+        blocks = [Block() for _ in bodies]
+        regions = [*(Region(block) for block in blocks), *(Region() for _ in range(2 - len(blocks)))]
+        new = scf.IfOp.create(operands=(condition,), result_types=[], regions=regions)
         with writer.open(new, op.location):
-            writer.fill(block, write, op.location)
+            for block, each in zip(blocks, bodies, strict=True):
+                writer.fill(block, partial(_nothing_after, each), op.location)
+
+
+def sizes_of_rows(most: int) -> list[int]:
+    """
+    Returns how many rows tiles have that are made for up to `most`: this many, and fewer. Of each at least
+    half are there where the next smaller one has no room for them.
+    """
+    sizes = [most]
+    while sizes[-1] > 1:
+        least = (sizes[-1] + 1) // 2 - 1
+        sizes.append(max((size for size in LEFT_ROWS if least <= size < sizes[-1]), default=least))
+    return sizes
+
+
+def _nothing_after(body: Callable[[], None], _: Sequence[SSAValue]) -> list[SSAValue]:
+    """Runs what fills a block, which gives nothing."""
+    body()
+    return []
 
 
 def _merged(depths: Sequence[_Depth]) -> list[_Depth]:

@@ -86,6 +86,14 @@ class Contraction:
         uses = [use.operation for product in self.products for use in product.op.result.uses]
         return not all(isinstance(use, memref.StoreOp) for use in uses)
 
+    @cached_property
+    def may_be_few(self) -> bool:
+        """Whether one row of tiles has at least half of the rows, or may have, where their number varies."""
+        rows, tall = self.tile.rows, self.tile.tall
+        if rows is None:
+            return self.tile.is_one_row
+        return self.extents[0] < 2 * tall or not isinstance(rows.extent, int) or rows.count is not None
+
     def column_side(self, product: Product) -> Side:
         """Returns what a product reads along the columns."""
         side = product.column_side(self.analysis.axis(self.tile.columns), self.tile.panel)

@@ -110,10 +110,12 @@ def chunks_of_few(contraction: Contraction, target: Target) -> list[int]:
 def fetch_ahead(contraction: Contraction, found: Streamed | None, block: int | None) -> int:
     """
     Has what is contiguous along the columns fetched some steps ahead, and returns how many: 0 where it is
-    read more than once, or may be in the second cache.
+    read more than once, or may be in the second cache, as panels are not, which are weights of many.
     """
     tile = contraction.tile
-    if found is None or not found.is_large or not tile.is_one_row or tile.tall == 1:
+    if found is None or not contraction.may_be_few or tile.tall == 1:
+        return 0
+    if not found.is_large and tile.panel is None:
         return 0
     ahead = block or -(-AHEAD_NBYTES // (found.step * found.nbytes))
     set_prefetch_distance(found.load, ahead * found.step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.tiles.tile import sizes_of_rows
 from tenon.test.unit.storage_dtypes import DTYPES
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
@@ -463,7 +465,9 @@ NAMED = """builtin.module {
 
 @pytest.mark.parametrize("depth", ["", " tile(4)"])
 @pytest.mark.parametrize("epilogue", ["%r = arith.negf %s : f32", ""])
-@pytest.mark.parametrize("rows", ["block(8) tile(4)", "block(30) tile(15)"])
+@pytest.mark.parametrize(
+    "rows", ["block(8) tile(4)", "block(30) tile(15)", "block(20) tile(20)", "block(3) tile(3)"]
+)
 def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str, rows: str) -> None:
     text = NAMED.replace("EPILOGUE", epilogue).replace("%k = 9", f"%k = 9{depth}")
     text = text.replace("block(8) tile(4)", rows)
@@ -473,7 +477,7 @@ def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str, ro
     (kernel,) = (op for op in module.walk() if isinstance(op, sched.KernelOp))
     (low_kernel,) = (op for op in low_module.walk() if isinstance(op, low.KernelOp))
     rng = np.random.default_rng(0)
-    for n in (1, 4, 15, 16, 29, 33, 40):
+    for n in (1, 2, 4, 5, 7, 8, 9, 15, 16, 23, 24, 29, 31, 33, 39, 40):
         a, b = rng.standard_normal((n, 9)).astype("f"), rng.standard_normal((9, n)).astype("f")
         expected, found = np.zeros((n, n), "f"), np.zeros((n, n), "f")
         size = np.asarray(n)
@@ -493,18 +497,26 @@ def ops_for_rows(rows: str) -> tuple[list[tuple[int, bool]], int]:
 
 
 def test_rows_that_are_left_over_are_tiles_that_lack_some() -> None:
-    found = {rows: ops_for_rows(f"block({2 * rows}) tile({rows})") for rows in (2, 4, 6, 9, 14)}
-    left = {4: (4, True), 8: (8, True), 1: (1, False)}
-    assert {rows: set(tiles) for rows, (tiles, _) in found.items()} == {
-        2: {(2, False), left[1]},
-        # Three rows may be left, and no more than they are in a tile.
-        4: {(4, False), (3, True), left[1]},
-        6: {(6, False), (5, True), left[4], left[1]},
-        9: {(9, False), left[8], left[4], left[1]},
-        14: {(14, False), left[8], left[4], left[1]},
+    found = {rows: ops_for_rows(f"block({2 * rows}) tile({rows})")[0] for rows in (2, 4, 6, 9, 14)}
+    assert {rows: sorted(set(tiles), reverse=True) for rows, tiles in found.items()} == {
+        2: [(2, True), (1, False)],
+        4: [(4, True), (1, False)],
+        6: [(6, True), (4, True), (1, False)],
+        9: [(9, True), (8, True), (4, True), (1, False)],
+        14: [(14, True), (8, True), (4, True), (1, False)],
     }
-    # What follows the sums is there once for all that is left.
-    assert len({after for _, after in found.values()}) == 1
+    # What follows the sums is there once for tiles, and once for all that is left.
+    followed = {ops_for_rows(f"block({2 * rows}) tile({rows})")[1] for rows in (2, 4, 6, 9, 14)}
+    assert len(followed) == 1
+
+
+def test_tiles_for_rows_that_are_left_over_are_half_full_at_least() -> None:
+    for most in range(1, 100):
+        sizes = sizes_of_rows(most)
+        assert sizes[0] == most and sizes[-1] == 1 and len(sizes) <= 8
+        assert all(size > smaller for size, smaller in pairwise(sizes))
+        # A tile takes one row more than the next smaller one has room for, or more.
+        assert all(2 * (smaller + 1) >= size for size, smaller in pairwise(sizes))
 
 
 OPEN_ROWS = """builtin.module {
@@ -528,12 +540,24 @@ OPEN_ROWS = """builtin.module {
 }"""
 
 
-def test_a_tile_of_rows_that_are_left_over_fetches_all_of_the_next_panel() -> None:
-    module = parse_module(OPEN_ROWS)
+def open_tiles(text: str) -> list[low.TileFmaOp]:
+    module = parse_module(text)
     ConvertSchedToLowPass().apply(context(), module)
-    tiles = [op for op in module.walk() if isinstance(op, low.TileFmaOp)]
+    return [op for op in module.walk() if isinstance(op, low.TileFmaOp)]
+
+
+def test_a_tile_of_rows_that_are_left_over_fetches_all_of_the_next_panel() -> None:
+    tiles = open_tiles(OPEN_ROWS)
     counts = {op.rows.value.data: op.rhs_next_steps and op.rhs_next_steps.get_values()[1] for op in tiles}
     assert counts == {12: 8, 8: 16, 4: 16, 1: 16}
+
+
+def test_only_tiles_of_few_rows_fetch_their_own_panel_ahead() -> None:
+    ahead = "memref.load %b[%panel, %k, %column] {tenon.prefetch = 512 : index}"
+    tiles = open_tiles(OPEN_ROWS.replace("memref.load %b[%panel, %k, %column]", ahead))
+    found = [(op.rows.value.data, op.ahead is not None, op.rhs_next is not None) for op in tiles]
+    first, others = (12, True, False), (12, False, True)
+    assert found == [first, others, *((rows, True, False) for rows in (8, 4, 1))]
 
 
 REFUSED = [

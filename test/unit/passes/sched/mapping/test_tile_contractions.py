@@ -266,6 +266,33 @@ def test_tiles_prefetch_panels_that_the_second_cache_does_not_hold():
     assert "prefetch" not in str(axes(tiled(panels(8, 200, 200))))
 
 
+def named_panels(n: int, k: int) -> str:
+    text = panels(1, n, k)
+    for columns in (k, 32 * n):
+        text = text.replace(
+            f"memref<1x{columns}xf32>", f"memref<?x{columns}xf32, {{dims = #graph.dims<n, {columns}>}}>"
+        )
+    text = text.replace("@k(", "@k(%n: index, ").replace("xf32>) {", "xf32>) dims [n] {")
+    text = text.replace("}>) {", "}>) dims [n] {").replace("%i = 1 {", "%i = n {")
+    return f"builtin.module {{ graph.dim @n min 1 max 512 {text} }}"
+
+
+def test_few_rows_fetch_their_panels_ahead() -> None:
+    def distance(text: str) -> int | None:
+        found = [prefetch_distance(op) for op in tiled(text).walk() if isinstance(op, memref.LoadOp)]
+        assert found[0] is None
+        return found[1]
+
+    ahead = 32 * 32
+    assert [distance(panels(rows, 20, 40)) for rows in (2, 14, 15, 27)] == [ahead] * 4
+    # Two rows of tiles fetch for one another, and one row alone leaves more under way.
+    assert [distance(panels(rows, 20, 40)) for rows in (1, 28, 200)] == [None] * 3
+    assert distance(named_panels(20, 40)) == ahead
+    # Between them tiles fetch the next panel too, where the second cache does not hold all of them.
+    assert "prefetch" not in str(axes(tiled(named_panels(20, 40))))
+    assert "i: block(518) tile(14) prefetch" in axes(tiled(named_panels(200, 200)))
+
+
 @pytest.mark.parametrize(
     ("tile", "sizes"),
     [
@@ -506,3 +533,21 @@ def test_products_of_rows_that_are_looked_up(is_frozen: bool, rows: int, columns
     expected = table[places] @ weights
     np.testing.assert_allclose(np.asarray(product(table, places)), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(np.asarray(turned(table, places)), expected.T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.processor
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_products_of_any_number_of_named_rows(backend: str) -> None:
+    rng = np.random.default_rng(0)
+    # Whole numbers, whose sums are exact in any order.
+    first, second = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((40, 200), (200, 72)))
+    weights = tenon.freeze([first, second])
+    dims = {"x": {0: tenon.Dim("n", 1, 70)}}
+
+    @tenon.jit(dynamic=dims, backend=backend)
+    def net(x: Any) -> Any:
+        return tnp.maximum(x @ weights[0], 0) @ weights[1] + 1
+
+    for rows in range(1, 71):
+        x = rng.integers(-3, 4, (rows, 40)).astype(np.float32)
+        assert np.array_equal(np.asarray(net(x)), np.maximum(x @ first, 0) @ second + 1), rows
