@@ -89,6 +89,7 @@ class Emitter:
         declarations: dict[str, str],
         has_scalar_loops: bool = False,
         hides_places: bool = False,
+        has_tiles: bool = False,
     ) -> None:
         self.kernel = kernel
         self.processor = processor
@@ -109,6 +110,8 @@ class Emitter:
         """Whether LLVM is to see no address in terms of loops; see `opaque`."""
         self.steps_places = not (has_scalar_loops or hides_places)
         """Whether loops carry pointers to what they access."""
+        self.has_tiles = has_tiles
+        """Whether loops follow sums that LLVM is told the repetitions of."""
         self.needs_strength_reduction = False
         """Whether loops were written that LLVM is to write pointers for."""
         self.stepped: dict[Operation, tuple[str, int]] = {}
@@ -250,16 +253,19 @@ class Emitter:
         lower: str,
         upper: str,
         carried: Sequence[tuple[str | None, str, str]] = (),
+        repeats: int | None = None,
     ) -> Loop:
         """
         Begins `for index = lower to upper`, signed. `carried` are (hint, type, initial value); the loop's own
-        names for them are in `Loop.carried`, inside the loop and after it.
+        names for them are in `Loop.carried`, inside the loop and after it. `repeats` tells LLVM how often it
+        runs, where that is known.
         """
         header, body, exit = (self.names.fresh(name) for name in ("loop", "loop_body", "loop_exit"))
         loop = self._start_loop(header, exit, hint, type, lower, carried)
         loop.upper = upper
         condition = self.emit(f"icmp slt {type} {loop.index}, {upper}", "more")
-        self.lines.append(f"  br i1 {condition}, label {body}, label {exit}")
+        weights = "" if repeats is None else branch_weights(repeats, 1)
+        self.lines.append(f"  br i1 {condition}, label {body}, label {exit}{weights}")
         self.start(body)
         return loop
 

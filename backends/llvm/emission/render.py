@@ -58,9 +58,9 @@ def render_module(module: ModuleOp, processor: Processor) -> str:
 
 def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[str, str]) -> str:
     arguments = kernel.body.block.args
-    written, has_vectors, has_squares = _survey(kernel)
+    written, has_vectors, has_squares, has_tiles = _survey(kernel)
     # Of what transposes, LLVM tries thousands of ways to write the many addresses of a step.
-    emitter = Emitter(kernel, processor, RULES, declarations, not has_vectors, hides_places=has_squares)
+    emitter = Emitter(kernel, processor, RULES, declarations, not has_vectors, has_squares, has_tiles)
     parameters: list[str] = []
     for argument in arguments:
         if isinstance(argument.type, IndexType):
@@ -91,21 +91,24 @@ def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[s
     return f"define void @{stem}.range({signature}) {attributes} {{\n{body}\n}}\n"
 
 
-def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool, bool]:
-    """Returns the buffers that the kernel stores to, whether it holds vectors, and whether it transposes."""
+def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool, bool, bool]:
+    """
+    Returns the buffers that the kernel stores to, whether it holds vectors, whether it transposes, and
+    whether it holds tiles.
+    """
     written: set[SSAValue] = set()
-    has_vectors = has_squares = False
+    has_vectors = has_squares = has_tiles = False
     for op in kernel.body.walk():
         kind = type(op)
         if kind is memref.StoreOp or kind is vector.StoreOp or kind is AtomicRmwOp:
             written.add(op.operands[1])
         elif kind is TileFmaOp:
             written.add(op.operands[0])
-            has_vectors = True
+            has_vectors = has_tiles = True
         elif kind is TransposeOp:
             has_squares = True
         has_vectors = has_vectors or any(type(result.type) is VectorType for result in op.results)
-    return written, has_vectors, has_squares
+    return written, has_vectors, has_squares, has_tiles
 
 
 def _begin_grid(emitter: Emitter, grid: Sequence[Extent], begin: str, end: str) -> list[Loop]:

@@ -463,6 +463,7 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
             for argument, initial in zip(arguments, op.iter_args, strict=True)
         ]
         + [("place", "ptr", begin) for place, begin in zip(places, begins, strict=True) if place.is_carried],
+        _repeats(op) if emitter.has_tiles else None,
     )
     values[index] = loop.index
     carried, pointers = loop.carried[: len(arguments)], loop.carried[len(arguments) :]
@@ -479,6 +480,19 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
     emitter.end_loop(loop, values[op.step], yielded)
     values.update(zip(op.res, carried, strict=True))
     emitter.reciprocals = reciprocals
+
+
+def _repeats(op: scf.ForOp) -> int | None:
+    """
+    Returns how often a loop runs, at most, None where that is not known. Beside a tile LLVM is told: it takes
+    loops in loops for longer, and keeps what they use in registers that the sums of the tile need.
+    """
+    lower, upper, step = (constant_integer(value) for value in (op.lb, op.ub, op.step))
+    if upper is None and isinstance(op.ub.owner, arith.MinSIOp):
+        upper = next((n for n in map(constant_integer, op.ub.owner.operands) if n is not None), None)
+    if lower is None or upper is None or not step:
+        return None
+    return max(-(-(upper - lower) // step), 0)
 
 
 def _while(emitter: Emitter, op: scf.WhileOp) -> None:

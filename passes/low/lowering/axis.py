@@ -20,6 +20,7 @@ from ...scalar.builder import INDEX
 from .lanes import LaneAxis, turning_axis
 from .loop_count import count_of
 from .state import KernelState
+from .tail import may_run_again, run_vectors, tail_of
 from .writer import Bounds
 
 
@@ -134,7 +135,7 @@ class AxisLowering:
                 self.state.lanes.check_vector(self.op)
                 self._repeat(first, end, lanes, begin=main)
                 main = end
-        if count - main > 1 and count >= self.lanes.vector > 1 and self._may_run_again():
+        if count - main > 1 and count >= self.lanes.vector > 1 and may_run_again(self.op):
             self._end_with_vector(first, count, main)
         elif main < count:
             self._repeat(first, count, None, begin=main)
@@ -151,27 +152,6 @@ class AxisLowering:
         elif whole < count:
             # A vector would take as long as the element.
             self._repeat(first, count, None, begin=whole)
-
-    def _may_run_again(self) -> bool:
-        """
-        Returns whether an iteration that runs twice leaves what it leaves the first time: it computes of
-        elements that it does not write, and sums nothing up, which would take its time again.
-        """
-        read: set[SSAValue] = set()
-        written: set[SSAValue] = set()
-        for op in self.op.body.block.walk():
-            match op:
-                case memref.LoadOp():
-                    read.add(op.memref)
-                case memref.StoreOp():
-                    written.add(op.memref)
-                case sched.AxisOp() | sched.YieldOp():
-                    pass
-                case _ if not isinstance(op, sched.SCALAR_OPS):
-                    return False
-                case _:
-                    pass
-        return read.isdisjoint(written)
 
     def lower_shared(self, first: IndexExpr, count: int | SSAValue) -> None:
         """Runs this work-item's share of the `count` iterations after `first`."""
@@ -262,6 +242,21 @@ class AxisLowering:
             end = state.indices.op(arith.SubiOp, count, rest, location)
             self._for(first, (begin, end, step), lanes, chunk)
             begin = end
+        is_short = isinstance(chunk, int) and chunk < self.lanes.vector
+        if (
+            not is_short
+            and may_run_again(self.op)
+            and (tail := tail_of(state, self.op, self.lanes, begin, count))
+        ):
+
+            def vector(index: IndexExpr, _: Sequence[SSAValue]) -> list[SSAValue]:
+                state.indices.bindings[self.axis] = first + index
+                state.lower_block(self.op.body.block)
+                return []
+
+            run_vectors(state, self.op, tail, (), vector)
+            assert tail.left is not None, f"{self.op.name}: a number that is known"
+            begin, _ = tail.left
         self._for(first, (begin, count, one), None, chunk)
 
     def _most(self) -> Extent:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i32, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent
 from ....dialects.element_types import lanes_of
 from ....dialects.sched import CombineKind
-from ...indices.expressions import Axis, constant
+from ...indices.expressions import Axis, IndexExpr, constant
 from ...scalar.builder import INDEX
 from ...scalar.combine_kinds import COMBINE_OPS
 from ...scalar.reduction_identity import identity
@@ -24,9 +24,22 @@ from .extremum_steps import ExtremumSteps, Partial, is_extremum
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .loop_count import count_of
 from .state import KernelState
+from .tail import Tail, may_run_again, run_vectors, tail_of
 from .writer import NO_OVERFLOW, vector_type
 
-Ends = tuple[Extent, Extent] | tuple[SSAValue, SSAValue]
+_IDEMPOTENT = {
+    CombineKind.MAXIMUMF,
+    CombineKind.MINIMUMF,
+    CombineKind.MAXSI,
+    CombineKind.MINSI,
+    CombineKind.MAXUI,
+    CombineKind.MINUI,
+    CombineKind.ANDI,
+    CombineKind.ORI,
+}
+"""Where it changes nothing to combine an element twice, or in another order."""
+
+Ends = tuple[Extent | SSAValue, Extent | SSAValue]
 """Where a loop begins, and where it ends."""
 
 Before = Sequence[SSAValue | None]
@@ -89,9 +102,10 @@ class ReductionLowering:
         else:
             main = extent - extent % step if step > 1 else 0
             has_steps = main != 0 or (step > 1 and before[0] is not None)
-            totals = self._main((0, main), before) if has_steps else self._starts(None, before)
-            if main != extent:
-                totals = self._steps((main, extent), None, totals)
+            if has_steps:
+                totals = self._all((0, main), extent, before)
+            else:
+                totals = self._steps((main, extent), None, self._starts(None, before))
         results = [self._finish(total) for total in totals]
         return LanedValue.of(self.outer, dict(zip(sets, results, strict=True)), self.around is not None)
 
@@ -110,7 +124,69 @@ class ReductionLowering:
             return self._steps((zero, count), None, self._main((0, 0), before))
         rest = self.state.indices.op(arith.RemUIOp, count, constants.get(step, INDEX), op.location)
         main = self.state.indices.op(arith.SubiOp, count, rest, op.location)
-        return self._steps((main, count), None, self._main((zero, main), before))
+        return self._all((zero, main), count, before)
+
+    def _all(self, ends: Ends, end: Extent | SSAValue, before: Before) -> list[Partial]:
+        """Combines whole steps, and what is left up to `end`."""
+        main, tail = ends[1], self._tail(ends[1], end)
+        if tail is None:
+            totals = self._main(ends, before)
+            return totals if main == end else self._steps((main, end), None, totals)
+        if self.op.kind.data in _IDEMPOTENT:
+            totals = self._main(ends, before, tail)
+        else:
+            totals = self._in_order(tail, self._main(ends, before))
+        return totals if tail.left is None else self._steps(tail.left, None, totals)
+
+    def _tail(self, begin: Extent | SSAValue, end: Extent | SSAValue) -> Tail | None:
+        """Returns what is left as vectors, None where these are not worth it or give no single result."""
+        op, kind = self.op, self.op.kind.data
+        if begin == end or op.continued is not None or self.outer or self.around is not None:
+            return None
+        if kind not in _IDEMPOTENT and not any(_takes_long(inner) for inner in op.body.block.ops):
+            return None
+        return tail_of(self.state, op, self.own, begin, end) if may_run_again(op) else None
+
+    def _in_order(self, tail: Tail, totals: list[Partial]) -> list[Partial]:
+        """
+        Computes what is left in vectors, and combines it one by one, in its order: that is no other one than
+        where it is computed so.
+        """
+        state, op, lanes = self.state, self.op, tail.lanes.vector
+        get, writer = state.writer.constants.get, state.writer
+        begin = self._known(tail.begin)
+        types = [value.type for value in op.yielded]
+        # The last vector may begin before what is left.
+        buffers = [
+            writer.alloca(MemRefType(type, [self.own.step + lanes]), op.location, "left") for type in types
+        ]
+
+        def place(index: SSAValue) -> SSAValue:
+            behind = state.indices.op(arith.SubiOp, index, begin, op.location)
+            return state.indices.op(arith.AddiOp, behind, get(lanes, INDEX), op.location)
+
+        def store(index: IndexExpr, _: Sequence[SSAValue]) -> list[SSAValue]:
+            at = place(state.indices.write(index, op.location))
+            state.indices.bindings[self.axis] = index
+            state.lower_block(op.body.block)
+            for value, buffer in zip(op.yielded, buffers, strict=True):
+                element = writer.as_vector(state.scalars[value].pick((tail.lanes,), (0,)), lanes)
+                writer.insert(vector.StoreOp.create(operands=(element, buffer, at)), op.location)
+            return []
+
+        def combine(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+            at = place(index)
+            elements = [
+                writer.emit(memref.LoadOp, (buffer, at), type, op.location, op.result.name_hint)
+                for buffer, type in zip(buffers, types, strict=True)
+            ]
+            return [*self._accumulate((*carried,), elements)]
+
+        run_vectors(state, op, tail, (), store)
+        (total,) = totals
+        bounds = begin, self._known(tail.end), get(1, INDEX)
+        hint = op.result.name_hint
+        return [(*writer.loop(bounds, total, combine, op.location, self.axis.hint, hint),)]
 
     def _identity(self, lanes: int) -> Partial:
         """Returns the partial result of no elements."""
@@ -151,10 +227,24 @@ class ReductionLowering:
         operands = (is_first, everywhere, others)
         return writer.emit(low.SelectOp, operands, others.type, op.location, op.result.name_hint)
 
-    def _main(self, ends: Ends, before: Before) -> list[Partial]:
-        """Returns the totals of the whole steps: one for each set of lanes around."""
+    def _main(self, ends: Ends, before: Before, tail: Tail | None = None) -> list[Partial]:
+        """
+        Returns the totals of the whole steps: one for each set of lanes around. The vectors of a tail are
+        combined into the first partial result.
+        """
         unroll = self.own.unroll
         sums = self._steps(ends, self.own, self._starts(self.own, before))
+        if tail is not None:
+
+            def combine(index: IndexExpr, carried: Sequence[SSAValue]) -> list[SSAValue]:
+                self.state.indices.bindings[self.axis] = index
+                self.state.lower_block(self.op.body.block)
+                (value,) = self.op.yielded
+                element = self.state.scalars[value].pick((tail.lanes,), (0,))
+                element = self.state.writer.as_vector(element, tail.lanes.vector)
+                return [*self._accumulate((*carried,), (element,))]
+
+            sums[0] = (*run_vectors(self.state, self.op, tail, sums[0], combine),)
         return [self._total(sums[number : number + unroll]) for number in range(0, len(sums), unroll)]
 
     def _total(self, parts: list[Partial]) -> Partial:
@@ -296,6 +386,11 @@ class _ExtremumLowering(ReductionLowering):
 
     def _finish(self, partial: Partial) -> SSAValue:
         return self.steps.finish(partial)
+
+
+def _takes_long(op: Operation) -> bool:
+    """Returns whether an op is many instructions, as an exponential is."""
+    return op.dialect_name() == math.Math.name and not isinstance(op, math.FmaOp | math.AbsFOp)
 
 
 def _grouped(values: Sequence[SSAValue], size: int) -> list[Partial]:

@@ -514,3 +514,35 @@ def test_what_a_tile_reads_and_writes():
     assert access_of(kernel_of(Tile(2, 4).text)).reads == (1, 2)
     assert access_of(kernel_of(Tile(2, 4).text)).writes == (0,)
     assert access_of(kernel_of(Tile(2, 4, accumulates=True).text)).reads == (0, 1, 2)
+
+
+def test_what_follows_a_tile_takes_no_registers_from_its_sums() -> None:
+    tile = replace(Tile(14, 32, (64,), lhs_row=64), live_rows=14)
+    text = tile.text.replace("%live_rows = arith.constant", "%most_rows = arith.constant")
+    text = text.replace("live %live_rows", "live %live")
+    numbers = range(24)
+    constants = [f"%f{n} = arith.constant dense<{n}.5> : vector<16xf32>" for n in numbers]
+    bounds = "%begin = arith.constant 0 : index %by = arith.constant 1 : index %w = arith.constant 16 : index"
+    live = "%live = arith.minsi %g, %most_rows : index"
+    steps = [f"%v{n + 1} = math.fma %v{n}, %v{n}, %f{n} : vector<16xf32>" for n in numbers]
+    buffer = f"memref<{tile.grid * tile.sizes[0]}xf32>"
+    follow = f"""scf.for %row = %begin to %live step %by {{
+      %place = arith.muli %row, %acc_row : index
+      scf.for %column = %begin to %acc_row step %w {{
+        %at = arith.addi %place, %column : index
+        %v0 = vector.load %acc[%at] : {buffer}, vector<16xf32>
+        {" ".join(steps)}
+        vector.store %v{len(numbers)}, %acc[%at] : {buffer}, vector<16xf32>
+      }}
+    }}"""
+    first, *_ = text.split("low.tile_fma")
+    op = text[len(first) : text.rindex("}")]
+    again = op + follow
+    is_first = "%is_first = arith.cmpi sgt, %g, %begin : index scf.if %is_first {"
+    others = f"scf.for %other = %by to %g step %by {{ {again} }} {again}"
+    body = f"{' '.join(constants)} {bounds} {live} {is_first} {again} }} {others}"
+    assembly = assembly_for("x86-64-v4", f"{first} {body} }}")
+    loops = re.findall(r"\n(\.L\w+):\n((?:(?!\n\.L).)*vbroadcastss(?:(?!\n\.L).)*)\1\n", assembly, re.DOTALL)
+    sums = [body for _, body in loops if body.count("vfmadd") == 2 * tile.rows]
+    assert len(sums) == 3
+    assert not any("(%rsp)" in body for body in sums)

@@ -1,6 +1,7 @@
 """The LLVM IR of kernels: names, functions, the grid, and what cannot be rendered."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -408,3 +409,45 @@ def test_the_largest_vector_is_written():
 
 def test_every_op_of_a_body_has_a_rule_or_must_be_expanded():
     assert {*RULES, *EXPANDED_OPS, scf.ConditionOp, scf.YieldOp} == {*BODY_OPS}
+
+
+BESIDE_A_TILE = """
+%c0 = arith.constant 0 : index
+%c1 = arith.constant 1 : index
+%c2 = arith.constant 2 : index
+%c16 = arith.constant 16 : index
+%live = arith.minsi %n, %c16 : index
+TILE
+scf.for %first = %c0 to %c16 step %c2 {
+  %element = memref.load %x[%first] : memref<16xf32>
+  memref.store %element, %z[%first] : memref<16xf32>
+}
+scf.for %second = %c1 to %live step %c1 {
+  %element = memref.load %x[%second] : memref<16xf32>
+  memref.store %element, %z[%second] : memref<16xf32>
+}
+scf.for %third = %c1 to %n step %c1 {
+  %element = memref.load %x[%third] : memref<16xf32>
+  memref.store %element, %z[%third] : memref<16xf32>
+}
+"""
+
+
+def test_beside_a_tile_llvm_is_told_how_often_loops_run() -> None:
+    arguments = ", ".join(["%n: index", *(f"%{name}: memref<16xf32>" for name in "xyz")])
+    tile = "low.tile_fma 1 x 8 %z[%c0, %c1] = %x[%c0, %c1, %c1] * %y[%c0, %c1] depth [%c2] : "
+    tile += ", ".join(["memref<16xf32>"] * 3)
+
+    def weights(tile: str) -> dict[str, str]:
+        text = kernel(BESIDE_A_TILE.replace("TILE", tile), arguments).replace(") grid", ") dims [n] grid")
+        found = re.findall(
+            r"%(first|second|third) = phi .*\n.*\n  br i1 %more\S*, label \S+ label \S+(.*)", render(text)
+        )
+        return dict(found)
+
+    assert weights(tile) == {
+        "first": ' !prof !{!"branch_weights", i32 8, i32 1}',
+        "second": ' !prof !{!"branch_weights", i32 15, i32 1}',
+        "third": "",
+    }
+    assert set(weights("").values()) == {""}
