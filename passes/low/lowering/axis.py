@@ -242,6 +242,8 @@ class AxisLowering:
             end = state.indices.op(arith.SubiOp, count, rest, location)
             self._for(first, (begin, end, step), lanes, chunk)
             begin = end
+            if self._is_whole(chunk, lanes.step):
+                return
         is_short = isinstance(chunk, int) and chunk < self.lanes.vector
         if (
             not is_short
@@ -258,6 +260,13 @@ class AxisLowering:
             assert tail.left is not None, f"{self.op.name}: a number that is known"
             begin, _ = tail.left
         self._for(first, (begin, count, one), None, chunk)
+
+    def _is_whole(self, chunk: Extent, step: int) -> bool:
+        """Returns whether steps of so many iterations fill every chunk, the last one too."""
+        extent = self.axis.extent
+        if self.op.count is not None or not isinstance(chunk, int) or not isinstance(extent, int):
+            return False
+        return chunk % step == 0 and extent % step == 0
 
     def _most(self) -> Extent:
         """Returns the most iterations that this work-item may take."""

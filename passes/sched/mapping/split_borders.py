@@ -123,10 +123,12 @@ class SplitBordersPass(ModulePass):
 
 def _windowed_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
     """
-    Returns the axes of a kernel that does nothing but combine elements in the innermost of them; none of
-    another kernel.
+    Returns the axes of a kernel that does nothing but combine elements in the innermost of them, without the
+    outermost ones whose extents vary; none of another kernel.
     """
     nest = nest_of(kernel)
+    while nest and not isinstance(nest[0].extent, int):
+        nest = nest[1:]
     if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
         return []
     if not all(isinstance(axis.extent, int) and axis.extent > 0 for axis in nest):

@@ -424,12 +424,16 @@ def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:
     dependences = access.dependences()
     if not all(axis in dependences for axis in hoisted_loops(access)):
         return False
-    if any(not isinstance(axis.extent, int) for axis in dependences) or any(step != 1 for step in op.steps):
+    if any(step != 1 for step in op.steps):
         return False
     shape = shape_of(op.source, op.name)
     last = max((dim for dim, extent in enumerate(shape) if extent != 1), default=0)
     for dim, (extent, low, high) in enumerate(zip(shape, op.low.data, op.high.data, strict=True)):
+        if (low, high) == (0, 0):
+            continue
         share = INSIDE_OF_VECTORS if dim == last else INSIDE_OF_ROWS
         if not isinstance(extent, int) or extent < (low + high) * share:
+            return False
+        if not all(isinstance(axis.extent, int) for axis in access.indices[dim].axes()):
             return False
     return True

@@ -78,7 +78,8 @@ sched.kernel @tile(%a: memref<4x8xf32>, %b: memref<8x16xf32>, %c: memref<4x16xf3
   }
 }
 
-// The last work-group of a chunked axis stops at the end of the axis.
+// The last work-group of a chunked axis stops at the end of the axis. What fills no vector is one too, which
+// ends there.
 // CHECK-LABEL: low.kernel @guarded(%x: memref<128xf32>, %y: memref<128xf32>) grid [8, 1, 1] block [1, 1, 1] {
 // CHECK-NEXT:    %c17 = arith.constant 17 : index
 // CHECK-NEXT:    %c128 = arith.constant 128 : index
@@ -96,16 +97,38 @@ sched.kernel @tile(%a: memref<4x8xf32>, %b: memref<8x16xf32>, %c: memref<4x16xf3
 // CHECK-NEXT:      %v = vector.load %x[%{{.*}}] : memref<128xf32>, vector<4xf32>
 // CHECK-NEXT:      vector.store %v, %y[%{{.*}}] : memref<128xf32>, vector<4xf32>
 // CHECK-NEXT:    }
-// CHECK-NEXT:    scf.for %i_2 = %{{.*}} to %{{.*}} step %c1 {
-// CHECK-NEXT:      %{{.*}} = arith.addi %{{.*}}, %i_2 : index
-// CHECK-NEXT:      %v_1 = memref.load %x[%{{.*}}] : memref<128xf32>
-// CHECK-NEXT:      memref.store %v_1, %y[%{{.*}}] : memref<128xf32>
+// CHECK-NEXT:    %is_vector = arith.cmpi sge, %[[COUNT:.*]], %c4 : index
+// CHECK-NEXT:    %rest = low.select %is_vector, %[[COUNT]], %[[WHOLE:.*]] : index
+// CHECK-NEXT:    %[[LAST:.*]] = arith.subi %rest, %c4 : index
+// CHECK-NEXT:    scf.for %i_2 = %[[WHOLE]] to %rest step %c4 {
+// CHECK-NEXT:      %{{.*}} = arith.minsi %i_2, %[[LAST]] : index
+// CHECK-NEXT:      %{{.*}} = arith.addi %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:      %v_1 = vector.load %x[%{{.*}}] : memref<128xf32>, vector<4xf32>
+// CHECK-NEXT:      vector.store %v_1, %y[%{{.*}}] : memref<128xf32>, vector<4xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.for %i_3 = %rest to %[[COUNT]] step %c1 {
+// CHECK-NEXT:      %{{.*}} = arith.addi %{{.*}}, %i_3 : index
+// CHECK-NEXT:      %v_2 = memref.load %x[%{{.*}}] : memref<128xf32>
+// CHECK-NEXT:      memref.store %v_2, %y[%{{.*}}] : memref<128xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 sched.kernel @guarded(%x: memref<128xf32>, %y: memref<128xf32>) {
   sched.axis %i = 128 block(17) vector(4) {
     %v = memref.load %x[%i] : memref<128xf32>
     memref.store %v, %y[%i] : memref<128xf32>
+  }
+}
+
+// Nothing is left over where vectors fill every chunk.
+// CHECK-LABEL: low.kernel @whole(%x: memref<120xf32>, %y: memref<120xf32>) grid [8, 1, 1] block [1, 1, 1] {
+// CHECK:         scf.for %i_1 = %c0 to %{{.*}} step %c4 {
+// CHECK-NOT:     scf.for
+// CHECK:         }
+// CHECK-NEXT:  }
+sched.kernel @whole(%x: memref<120xf32>, %y: memref<120xf32>) {
+  sched.axis %i = 120 block(16) vector(4) {
+    %v = memref.load %x[%i] : memref<120xf32>
+    memref.store %v, %y[%i] : memref<120xf32>
   }
 }
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon import nn
 from tenon.dialects import graph
 from tenon.dialects.memory_modes import ModeKind
 from tenon.dialects.modules.parsing import parse_module
@@ -291,3 +297,26 @@ def test_rules_have_names_of_their_own_and_those_without_a_choice_come_first():
     assert len(set(names)) == len(names)
     assert FUSION_RULES[: len(FORCED_RULES)] == FORCED_RULES
     assert FUSION_RULES[-1].mode is ModeKind.VIRTUAL
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+@pytest.mark.parametrize(("axis", "is_thin"), [(0, True), (1, False)])
+def test_windows_of_a_number_of_images_that_varies_read_padding(
+    axis: int, is_thin: bool, backend: str
+) -> None:
+    """Of rows whose number varies it is open how many of them are at the border."""
+
+    def pool(x: Any) -> Any:
+        return nn.max_pool(tnp.permute_dims(tnp.maximum(x * 2 + 1, 0), (0, 3, 1, 2)), 3, strides=2, padding=1)
+
+    compiled = tenon.jit(pool, dynamic={"x": {axis: tenon.Dim("n", 1, 140)}}, backend=backend)
+    rng = np.random.default_rng(0)
+    for number in (1, 2, 129):
+        shape = [2, 40, 66, 5]
+        shape[axis] = number
+        x = rng.integers(-9, 9, shape).astype(np.float32)
+        image = np.maximum(x * 2 + 1, 0).transpose(0, 3, 1, 2)
+        held = np.pad(image, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(held, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
+        assert np.array_equal(np.asarray(compiled(x)), windows.max((-1, -2)))
+        assert ('"thin-padding"' in compiled.lower(x).text("graph")) == is_thin
