@@ -555,9 +555,11 @@ def test_a_tile_of_rows_that_are_left_over_fetches_all_of_the_next_panel() -> No
 def test_only_tiles_of_few_rows_fetch_their_own_panel_ahead() -> None:
     ahead = "memref.load %b[%panel, %k, %column] {tenon.prefetch = 512 : index}"
     tiles = open_tiles(OPEN_ROWS.replace("memref.load %b[%panel, %k, %column]", ahead))
-    found = [(op.rows.value.data, op.ahead is not None, op.rhs_next is not None) for op in tiles]
-    first, others = (12, True, False), (12, False, True)
-    assert found == [first, others, *((rows, True, False) for rows in (8, 4, 1))]
+    found = [(op.rows.value.data, op.ahead and op.ahead.value.data, op.rhs_next is not None) for op in tiles]
+    first, others = (12, 512, False), (12, None, True)
+    # The fewer rows, the sooner comes a step.
+    left = [(8, 1024, False), (4, 1536, False), (1, 2048, False)]
+    assert found == [first, others, *left]
 
 
 REFUSED = [
