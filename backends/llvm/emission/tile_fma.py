@@ -119,11 +119,13 @@ class _TileWriter:
         self.vectors = -(-part.columns // lanes)
         self.several = SeveralProducts(emitter, self.acc, self.lhs, self.rhs, lanes)
         self.masks = [self._mask(number) for number in range(self.vectors)]
-        self.first_moved = -(-op.rows.value.data // 2) - part.row
-        """The first row of the part that moves up where rows lack."""
+        self.base = part.row if op.live_rows is None else 0
+        """The row of the tile whose place the others are counted from: where rows lack, the first one."""
+        self.n_kept = -(-op.rows.value.data // 2) - part.row
+        """Of so many rows of the part there is each; where rows lack, those after them move up."""
         self.lacking = self._lacking()
         lhs_row = self._amount(op.lhs_row)
-        self.lhs_rows = [self._times(lhs_row, number) for number in range(part.rows)]
+        self.lhs_rows = self._offsets(lhs_row)
         self.lhs_moved = self._product(self.lacking, lhs_row)
         self.is_one_depth = len(op.depths) == 1
         self.turn: Amount = 0
@@ -148,7 +150,7 @@ class _TileWriter:
     def finish(self, sums: list[str]) -> None:
         """Writes what is added to sums, and stores them."""
         op, part = self.op, self.part
-        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(self._amount(op.lhs_row), part.row))
+        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(self._amount(op.lhs_row), self.base))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
         sums = self._sum(self._depths(), lhs, rhs, sums)
         if op.transposed is not None:
@@ -160,12 +162,11 @@ class _TileWriter:
 
     def _acc_places(self) -> list[str]:
         """Returns where each row of sums is."""
-        op, part, row = self.op, self.part, self._amount(self.op.acc_row)
+        op, row = self.op, self._amount(self.op.acc_row)
         if op.transposed is not None:
-            return [""] * part.rows
-        place = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(row, part.row))
-        offsets = [self._times(row, number) for number in range(part.rows)]
-        return self._rows(self.acc, place, offsets, self._product(self.lacking, row))
+            return [""] * self.part.rows
+        place = self._at(self.acc, self._amount(op.acc_at), self.part.column, self._times(row, self.base))
+        return self._rows(self.acc, place, self._offsets(row), self._product(self.lacking, row))
 
     def _lacking(self) -> Amount:
         """Returns minus how many rows of the tile there are not."""
@@ -176,11 +177,19 @@ class _TileWriter:
             f"sub nsw i64 {self.emitter.values[live]}, {self.op.rows.value.data}", "lacking"
         )
 
+    def _offsets(self, row: Amount) -> list[Amount]:
+        """Returns how far each row of the part is from the one that is counted from."""
+        first = self.part.row - self.base
+        return [self._times(row, number) for number in range(first, first + self.part.rows)]
+
     def _rows(self, buffer: TileBuffer, place: str, offsets: Sequence[Amount], moved: Amount) -> list[str]:
-        """Returns the place of each row; those of the lower half move up as far as rows lack."""
-        lower = self._step(buffer, place, moved) if self.first_moved < self.part.rows else place
+        """Returns the place of each row of the part; those of the lower half move up as far as rows lack."""
+        if moved == 0 or self.n_kept >= self.part.rows:
+            return [self._step(buffer, place, offset) for offset in offsets]
+        # In front of the rows there may be nothing.
+        lower = self._behind(buffer, place, moved)
         return [
-            self._step(buffer, lower if number >= self.first_moved else place, offset)
+            self._step(buffer, place, offset) if number < self.n_kept else self._behind(buffer, lower, offset)
             for number, offset in enumerate(offsets)
         ]
 
@@ -447,6 +456,7 @@ class _TileWriter:
         return results
 
     def _lhs_places(self, lhs: str) -> list[str]:
+        """Returns where each row of the part has its factor, given that of the first row."""
         return self._rows(self.lhs, lhs, self.lhs_rows, self.lhs_moved)
 
     def _fetch_ahead(self, rhs: str) -> None:

@@ -181,7 +181,7 @@ def _tiled_product(value: Candidate) -> str | None:
         return None
     if not is_all_of_kernel(value.accesses):
         return "a product of matrices, which is a kernel, or a stage, of its own"
-    if not has_tiles(op, value.accesses[0].indices):
+    if not has_tiles(op, value.accesses[0]):
         return "a product of matrices, read in an order that its tiles do not have"
     is_windowed, members = _is_windowed(op), value.accesses[0].kernel.members
     others = (each for each in members if isinstance(each, graph.ContractOp))

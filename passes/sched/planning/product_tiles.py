@@ -17,8 +17,8 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import compute_type, element_type_of
 from ....dialects.graph import Combination, ReduceKind, iteration_extents
 from ....dialects.low.tile import SUM_TYPES
-from ...indices.access import Indices, operand_indices, with_bounds
-from ...indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
+from ...indices.access import Indices, operand_indices, shape_of, with_bounds
+from ...indices.expressions import Axis, IndexExpr, Leaf, constant, opaque, variable
 from .accesses import Access
 
 # By design: a register tile has 4 rows and a vector of columns, or more.
@@ -54,12 +54,54 @@ def is_worth_tiles(op: graph.ContractOp) -> bool:
     return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
 
 
-def has_tiles(op: graph.ContractOp, indices: Indices) -> bool:
+def has_tiles(op: graph.ContractOp, access: Access) -> bool:
     """
-    Returns whether a kernel that computes a product's element at `indices` can do so in tiles. Neighbours
+    Returns whether a kernel that computes a product's element at an access can do so in tiles. Neighbours
     along an axis must be a row, or a column, apart then; what lies in panels must begin where a panel does.
     """
-    return all(_is_tiled(op, number, indices[number]) for number in _tiled_dims(op))
+    return all(_is_tiled(op, number, _along_one_axis(access, number)) for number in _tiled_dims(op))
+
+
+def _along_one_axis(access: Access, number: int) -> IndexExpr:
+    """
+    Returns an index of an access; along neighbouring axes that can become one, as all that the kernel reads
+    and stores is contiguous along them, as that axis.
+    """
+    kernel, index = access.kernel, access.indices[number]
+    along = index.axes()
+    order = [axis for axis in kernel.axes if axis in along]
+    if len(order) < 2 or len(order) < len(along):
+        return index
+    first, step, joined = kernel.axes.index(order[0]), 1, constant(0)
+    for axis in reversed(order):
+        if not isinstance(axis.extent, int):
+            return index
+        joined += variable(axis) * step
+        step *= axis.extent
+    reads = [(value, place.indices) for value, places in kernel.reads.items() for place in places]
+    used = [_address(value, indices) for value, indices in (*reads, (kernel.root.results[0], kernel.stored))]
+    is_one = kernel.axes[first : first + len(order)] == tuple(order) and joined == index
+    if not is_one or not all(_is_along(address, order) for address in used):
+        return index
+    return variable(Axis(step, order[-1].hint))
+
+
+def _address(value: SSAValue, indices: Indices) -> IndexExpr:
+    """Returns the place of an element of a value in memory, in elements."""
+    place = constant(0)
+    for index, extent in zip(indices, shape_of(value, "product"), strict=True):
+        place = place * extent + index
+    return place
+
+
+def _is_along(address: IndexExpr, axes: Sequence[Axis]) -> bool:
+    """Returns whether an address is the same in an axis that neighbouring ones become."""
+    strides = [address.stride(axis) for axis in axes]
+    return None not in strides and all(
+        outer == inner * axis.extent
+        for outer, inner, axis in zip(strides, strides[1:], axes[1:], strict=False)
+        if inner is not None
+    )
 
 
 def _is_tiled(op: graph.ContractOp, number: int, index: IndexExpr) -> bool:

@@ -170,3 +170,27 @@ def test_values_that_are_used_again_and_again_are_looked_at_once() -> None:
         return z + tnp.sum(x, axis=1, keepdims=True)
 
     assert "parts-tiles" in _decisions(powers, *arrays(64, 48, 32, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("read", "n_kernels"),
+    [
+        (lambda p, b, h: p.reshape(30, 40, 6) * 2, 1),
+        (lambda p, b, h: p.reshape(5, 6, 40, 6) * 2, 1),
+        (lambda p, b, h: p.reshape(30, 40, 6) + h, 1),
+        # What is read for each head, or stored head by head, leaves them two axes.
+        (lambda p, b, h: p.reshape(30, 40, 6) * b[:, None], 2),
+        (lambda p, b, h: p.reshape(30, 40, 6).transpose(1, 0, 2) * 2, 2),
+    ],
+)
+def test_columns_that_are_two_axes_are_one_where_all_is_contiguous_along_them(
+    read: Callable[..., Any], n_kernels: int
+) -> None:
+    rng = np.random.default_rng(0)
+    x, w, b, h = (
+        rng.integers(-4, 5, shape).astype(np.float32) for shape in ((30, 64), (64, 240), (40,), (30, 40, 6))
+    )
+    weights = tenon.freeze(w)
+    compiled = tenon.jit(lambda x: read(x @ weights, b, h))
+    assert np.array_equal(np.asarray(compiled(x)), read(x @ w, b, h))
+    assert compiled.lower(x).text("sched").count("sched.launch") == n_kernels
