@@ -431,7 +431,6 @@ BY_DESIGN: Mapping[str, str] = {
     "fusion_cost.SPILLED": "a store and a load of what a square of registers leaves no room for",
     "fusion_cost.NBYTES_OF_LOCAL": "what counts as being in the first cache",
     "fusion_cost.MOST_OPERANDS": "how much of a program is looked through for one value",
-    "partial_results.MOST_OF_FEW": "what a dim is said to be at most, of which calls have less",
     "multiply_nibbles.MOST_ROWS": "rows of two register tiles, each of which unpacks all numbers",
     "widen_rows.LEAST_ROWS": "as many as a contraction has that is a kernel of its own",
     "widen_rows.LEAST_USES": "a store and a load of each element are lost in so many products of it",

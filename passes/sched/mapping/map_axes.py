@@ -153,7 +153,7 @@ class _KernelMapper:
             lanes = self._lanes(loop)
             if lanes:
                 extent = self._most(loop)
-                partials = partial_results(extent, varies=not isinstance(loop.extent, int))
+                partials = partial_results(extent)
                 lanes = min(lanes, partials)
                 mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
                 self._set(loop, mapping, f"{partials} partial results for {extent} elements")
