@@ -133,13 +133,22 @@ def choose_tile(
                 most = _most_rows(analysis.axis(nest[rows]), pairs, target)
             tall, wide = _shape(chosen, panel, height, extent, lanes, target.registers, most)
             if rows is not None:
-                tall = _panel(nest[rows], products, analysis) or tall
+                tall = _panel(nest[rows], products, analysis) or _of_any_number(tall, nest[rows])
             reuse = tall * wide / (tall + wide)
             rank = (extent < LEAST_COLUMNS, stores_apart, -reuse, -number, -(rows or -1))
             if best is None or rank < best[0]:
                 of_rows = None if rows is None else nest[rows]
                 best = rank, Tile(of_rows, columns, tall, wide, panel, tall >= height)
     return None if best is None else Contraction(nest, products, best[1], analysis)
+
+
+def _of_any_number(tall: int, rows: sched.AxisOp) -> int:
+    """
+    Returns how many rows a tile has, where their number varies a multiple of 4: what is left of 16, 24 or any
+    other multiple of 4 fills a tile of 8 or of 4 rows then.
+    """
+    is_known = isinstance(rows.extent, int) and rows.count is None
+    return tall if is_known or tall < 12 else tall - tall % 4
 
 
 def _may_be_tiled(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysis) -> bool:
