@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i32, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent
@@ -143,7 +143,9 @@ class ReductionLowering:
         op, kind = self.op, self.op.kind.data
         if begin == end or op.continued is not None or self.outer or self.around is not None:
             return None
-        if kind not in _IDEMPOTENT and not any(_takes_long(inner) for inner in op.body.block.ops):
+        if kind not in _IDEMPOTENT and not any(
+            type(inner) in low.EXPANDED_OPS for inner in op.body.block.ops
+        ):
             return None
         return tail_of(self.state, op, self.own, begin, end) if may_run_again(op) else None
 
@@ -386,11 +388,6 @@ class _ExtremumLowering(ReductionLowering):
 
     def _finish(self, partial: Partial) -> SSAValue:
         return self.steps.finish(partial)
-
-
-def _takes_long(op: Operation) -> bool:
-    """Returns whether an op is many instructions, as an exponential is."""
-    return op.dialect_name() == math.Math.name and not isinstance(op, math.FmaOp | math.AbsFOp)
 
 
 def _grouped(values: Sequence[SSAValue], size: int) -> list[Partial]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent, upper_bound
@@ -107,7 +107,7 @@ def run_vectors(
     return state.writer.loop((begin, end, get(vector, INDEX)), carried, one, location, axis.hint)
 
 
-def _has_places_of_its_own(state: KernelState, op: object, lanes: LaneAxis) -> bool:
+def _has_places_of_its_own(state: KernelState, op: Operation, lanes: LaneAxis) -> bool:
     """Returns whether an op reads or writes what does not lie in steps along an axis, panels say."""
     if not isinstance(op, memref.LoadOp | memref.StoreOp):
         return False

@@ -13,12 +13,12 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph
-from ....dialects.dims.expressions import upper_bound
+from ....dialects.dims.expressions import row_major, upper_bound
 from ....dialects.element_types import compute_type, element_type_of
 from ....dialects.graph import Combination, ReduceKind, iteration_extents
 from ....dialects.low.tile import SUM_TYPES
 from ...indices.access import Indices, operand_indices, shape_of, with_bounds
-from ...indices.expressions import Axis, IndexExpr, Leaf, constant, opaque, variable
+from ...indices.expressions import Axis, IndexExpr, Leaf, linearize, opaque, variable
 from .accesses import Access
 
 # By design: a register tile has 4 rows and a vector of columns, or more.
@@ -72,26 +72,17 @@ def _along_one_axis(access: Access, number: int) -> IndexExpr:
     order = [axis for axis in kernel.axes if axis in along]
     if len(order) < 2 or len(order) < len(along):
         return index
-    first, step, joined = kernel.axes.index(order[0]), 1, constant(0)
-    for axis in reversed(order):
-        if not isinstance(axis.extent, int):
-            return index
-        joined += variable(axis) * step
-        step *= axis.extent
-    reads = [(value, place.indices) for value, places in kernel.reads.items() for place in places]
-    used = [_address(value, indices) for value, indices in (*reads, (kernel.root.results[0], kernel.stored))]
-    is_one = kernel.axes[first : first + len(order)] == tuple(order) and joined == index
-    if not is_one or not all(_is_along(address, order) for address in used):
+    extents = [axis.extent for axis in order if isinstance(axis.extent, int)]
+    first = kernel.axes.index(order[0])
+    if len(extents) < len(order) or kernel.axes[first : first + len(order)] != tuple(order):
         return index
-    return variable(Axis(step, order[-1].hint))
-
-
-def _address(value: SSAValue, indices: Indices) -> IndexExpr:
-    """Returns the place of an element of a value in memory, in elements."""
-    place = constant(0)
-    for index, extent in zip(indices, shape_of(value, "product"), strict=True):
-        place = place * extent + index
-    return place
+    if index != linearize([variable(axis) for axis in order], row_major(extents)):
+        return index
+    reads = [(value, place.indices) for value, places in kernel.reads.items() for place in places]
+    used = [*reads, (kernel.root.results[0], kernel.stored)]
+    if not all(_is_along(linearize(at, row_major(shape_of(value, ""))), order) for value, at in used):
+        return index
+    return variable(Axis(prod(extents), order[-1].hint))
 
 
 def _is_along(address: IndexExpr, axes: Sequence[Axis]) -> bool:
