@@ -1,11 +1,12 @@
 """
-Brings a function with control flow into the form that it is planned in.
+Brings a function with control flow, or with updates, into the form that it is planned in.
 
 * a marker is gone: what `graph.materialize` marks asks for a buffer, what `graph.detach` marks for nothing
 * what costs no more than an index computation, or is one constant, is computed in each region that reads it,
   and not kept in a buffer for it
 * each value that a loop begins with, where it is such a one, is an op of its own, so that it can be computed
-  in the memory that the loop changes
+  in the memory that the loop changes; and so is one constant that an update stores over, so that what else
+  reads it need not load it
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ....dialects import graph
 from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
-from .op_kinds import VIEW_OPS
+from .op_kinds import UPDATING_OPS, VIEW_OPS
 
 _ASKED = "asked for by graph.materialize"
 
@@ -29,7 +30,8 @@ def prepare_regions(function: func.FuncOp) -> None:
     Raises:
         PassFailedException: a value that is to be materialized has another memory mode already.
     """
-    if any(isinstance(op, graph.ControlOp | graph.MarkerOp) for op in function.body.block.ops):
+    changes = (graph.ControlOp, graph.MarkerOp, *UPDATING_OPS)
+    if any(isinstance(op, changes) for op in function.body.block.ops):
         _drop_markers(function)
         _prepare_block(function.body.block)
 
@@ -65,6 +67,8 @@ def _prepare_block(block: Block) -> None:
                 _own_initial(op, len(op.initial))
             for region in op.regions:
                 _prepare_block(region.block)
+        elif isinstance(op, UPDATING_OPS) and _is_splat(op.source.owner):
+            _own_operand(op, op.operands.index(op.source))
         _sink_operands(op, block, copies)
     anchor = block.first_op
     assert anchor is not None, "a region has no op"
@@ -98,14 +102,20 @@ def _copied(op: Operation, block: Block, copies: dict[Operation, Operation]) -> 
 
 def _own_initial(op: graph.WhileOp | graph.ScanOp, count: int) -> None:
     """Gives each of the first `count` operands of a loop that costs nothing an op of its own."""
-    block = op.parent
-    assert block is not None, f"{op.name}: stands in no block"
     for number in range(count):
         owner = op.operands[number].owner
-        if isinstance(owner, Operation) and _is_cheap(owner) and not op.operands[number].has_one_use():
-            copy = _clone(owner)
-            block.insert_op_before(copy, op)
-            op.operands[number] = copy.results[0]
+        if isinstance(owner, Operation) and _is_cheap(owner):
+            _own_operand(op, number)
+
+
+def _own_operand(op: Operation, number: int) -> None:
+    """Gives an operand that something else reads too an op of its own."""
+    block, owner = op.parent, op.operands[number].owner
+    assert block is not None, f"{op.name}: stands in no block"
+    if isinstance(owner, Operation) and not op.operands[number].has_one_use():
+        copy = _clone(owner)
+        block.insert_op_before(copy, op)
+        op.operands[number] = copy.results[0]
 
 
 def _clone(op: Operation) -> Operation:
@@ -120,4 +130,8 @@ def _is_cheap(op: Operation) -> bool:
     asked = op.attributes.get("memory_mode")
     if isinstance(asked, MemoryModeAttr) and asked.mode.data is ModeKind.MATERIALIZED:
         return False
-    return isinstance(op, VIEW_OPS) or (isinstance(op, graph.ConstantOp) and op.value.is_splat())
+    return isinstance(op, VIEW_OPS) or _is_splat(op)
+
+
+def _is_splat(op: Operation | Block) -> bool:
+    return isinstance(op, graph.ConstantOp) and op.value.is_splat()
