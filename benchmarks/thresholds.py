@@ -487,6 +487,8 @@ BY_DESIGN: Mapping[str, str] = {
     "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
     "merge_launches.MOST_OPS": "how much is compiled as one loop: LLVM takes more than linear time",
+    "merge_launches.MOST_ITEMS_BACK": "reductions beside one another, and what combines their parts",
+    "merge_launches.CACHED_SHARE": "what is read again shares the second cache with what is stored",
     "merge_launches.WORTH": "launches that share one of six arrays took 0.88 to 1.1 of the time as one",
     "loop_cost.LONG_OPS": "what they take as scalars, over what quick ops take",
     "loop_kernel.MOST_PAUSES": "their numbers are signed bytes",

@@ -19,14 +19,19 @@ _GPU_VECTOR_NBYTES = 16
 
 @dataclass(frozen=True)
 class LowPipeline:
-    """The default passes from sched to low kernels that every backend can render."""
+    """
+    The default passes from sched to low kernels that every backend can render, for a machine: the options are
+    those of `Target`.
+    """
 
     name = "low-pipeline"
+    vector_nbytes: int = DEFAULT_TARGET.vector_nbytes
+    vector_registers: int = DEFAULT_TARGET.vector_registers
 
     def passes(self) -> tuple[ModulePass, ...]:
         from .pipeline import low_passes
 
-        return low_passes(DEFAULT_TARGET)
+        return low_passes(Target.told(self))
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class DefaultPipeline(SchedPipeline):
         """Raises TenonError for a target that is neither cpu nor gpu."""
         from .pipeline import graph_passes
 
-        return (*graph_passes(self._machine()), *super().passes(), *LowPipeline().passes())
+        low = LowPipeline(self.vector_nbytes, self.vector_registers)
+        return (*graph_passes(self._machine()), *super().passes(), *low.passes())
 
 
 NamedPipeline = GraphPipeline | SchedPipeline | LowPipeline | DefaultPipeline

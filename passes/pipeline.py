@@ -38,6 +38,7 @@ from .graph.split_reductions import SplitReductionsPass
 from .low.expand_math import ExpandMathPass
 from .low.expand_tiles import ExpandTilesPass
 from .low.expand_vectors import ExpandVectorsPass
+from .low.fuse_sibling_loops import FuseSiblingLoopsPass
 from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from .low.promote_scalars import PromoteScalarsPass
@@ -201,7 +202,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         *((NarrowLoopsPass(),) if target.groups is None else ()),
         *stages,
         # After fuse-producers, which hands on what one launch stores; before all that maps axes.
-        *((MergeLaunchesPass(),) if target.groups is None else ()),
+        *((target.pass_of(MergeLaunchesPass),) if target.groups is None else ()),
         # After all that makes or merges launches; before all that maps axes, as its parts are kernels.
         SplitHalosPass(),
         # Before the default schedules, which leave alone what is mapped.
@@ -252,6 +253,8 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         # After eliminate-common-subexpressions: what two places share may be invariant in a loop that neither
         # alone shows.
         HoistInvariantOpsPass(),
+        # After both: what two loops compute before they begin is one value then.
+        target.pass_of(FuseSiblingLoopsPass),
         # After eliminate-common-subexpressions and hoist-invariant-ops: one place is one value then, and none
         # of the loop's.
         PromoteScalarsPass(),

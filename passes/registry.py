@@ -103,6 +103,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "expand-math",
         "expand-tiles",
         "expand-vectors",
+        "fuse-sibling-loops",
         "hoist-invariant-ops",
         "promote-scalars",
         "simplify-low",

@@ -15,37 +15,62 @@ touch a buffer that one of them stores at one place only in each iteration. All 
 would have to wait for one that does not; with equally many lanes. A launch moves down to the last one that it
 is merged with, so what stands between must not touch the same buffers.
 
-Requires: unmapped `sched` kernels, before `build-dependencies`.
+Reductions of as many elements of one array, as a sum and a sum of squares, come one after the other in each
+iteration: what the first one reads is in the caches for the others, if these hold as much. Products of
+matrices stay apart, as each has tiles of its own. A reduction also moves up, to one that what stands between
+waits for: partial results are combined right after they are made.
+
+Requires: unmapped `sched` kernels, before `build-dependencies`; `l2_nbytes` of the machine that it is for.
 Ensures: what each program computes is unchanged, bit for bit, unless a `fastmath` flag lets two ops of
 different kernels be contracted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from ....dialects import sched
+from ....dialects.buffer_size import size_of
+from ....dialects.dims.expressions import Extent, product, upper_bound
 from ....dialects.element_types import NBYTES
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.hazards import Item, accessed_buffers, item_blocks, items_in
 from ....dialects.modules.kernel_access import access_of, accesses_of
 from ....dialects.sched import OriginAttr, Role
-from ...indices.analysis import IndexAnalysis
-from ...indices.lanes import runs_in_lanes
+from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.expressions import Axis
+from ...indices.lanes import MOST_LANES, runs_in_lanes
+from ...machine.target import L2_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
 from .handovers import erase_unlaunched, kernel_name, may_overlap, memory_of
-from .merged_kernels import Arguments, ElementNest, copy_kernel, drop_stores, element_nest, merged_kernel
+from .merged_kernels import (
+    Arguments,
+    ElementNest,
+    copy_kernel,
+    drop_stores,
+    element_nest,
+    merged_kernel,
+    nested_reductions,
+)
 
 MOST_BUFFERS = 24
 """The most buffers of a merged kernel."""
+
+MOST_ITEMS_BACK = 16
+"""How many items of a program a launch of reductions moves up at most."""
+
+CACHED_SHARE = 0.5
+"""How much of the second cache the reductions of an iteration may read, to be read from there again."""
 
 WORTH = 0.8
 """How many arrays merged launches may read and write at most, as a part of those that they do apart."""
@@ -59,13 +84,18 @@ class MergeLaunchesPass(ModulePass):
     """Merges launches that go over the same elements into one."""
 
     name = "merge-launches"
+    l2_nbytes: int = L2_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        merger = _Merger(op)
-        for program in [inner for inner in op.ops if isinstance(inner, sched.ProgramOp)]:
-            for block in item_blocks(program):
-                merger.merge_block(block)
+        check_positive(self, "l2_nbytes")
+        merger = _Merger(op, int(self.l2_nbytes * CACHED_SHARE))
+        for block in _blocks_of(op):
+            merger.merge_block(block)
         merger.erase_unused()
+
+
+def _blocks_of(module: ModuleOp) -> list[Block]:
+    return [block for op in module.ops if isinstance(op, sched.ProgramOp) for block in item_blocks(op)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +105,36 @@ class _Candidate:
     nest: ElementNest
     nbytes: int
     op_count: int
+    reductions: frozenset[_Reduction]
+
+    def is_whole(self, buffer: SSAValue) -> bool:
+        """Returns whether a buffer has an element for each iteration, also of the reductions."""
+        if not self.reductions:
+            return _rank(buffer) >= len(self.nest.axes)
+        extents = self.nest.extents
+        most = max(upper_bound(product((*extents[: r.depth], *r.extents))) for r in self.reductions)
+        return isa(buffer.type, MemRefType[Attribute]) and upper_bound(size_of(buffer.type)) >= most
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """How many axes a reduction stands in, its extents, and whether neighbours are along the last of them."""
+
+    depth: int
+    extents: tuple[Extent, ...]
+    has_lanes: bool
 
 
 @dataclass(slots=True)
 class _Group:
-    """Launches that become one, at the place of the last; what they read and write."""
+    """
+    Launches that become one, at the place of the last that did not move up, which is item number `place`;
+    what they read and write.
+    """
 
     launches: list[sched.LaunchOp] = field(default_factory=list[sched.LaunchOp])
+    place: int = 0
+    moved_up: int = 0
     reads: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     writes: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     memory: set[object] = field(default_factory=set[object])
@@ -104,17 +157,23 @@ class _Group:
         self, reads: Sequence[SSAValue], writes: Sequence[SSAValue]
     ) -> list[tuple[SSAValue, SSAValue]]:
         """Returns the pairs of a buffer of the group and another one that must keep their order."""
-        pairs = [(own, other) for own in self.writes for other in (*reads, *writes)]
-        pairs += [(own, other) for own in self.reads for other in writes]
-        return [pair for pair in pairs if may_overlap(*pair)]
+        return _conflicts(self.reads, self.writes, reads, writes)
+
+    @property
+    def last(self) -> sched.LaunchOp:
+        """The launch at whose place the group becomes one."""
+        return self.launches[len(self.launches) - 1 - self.moved_up]
 
 
 class _Merger:
-    def __init__(self, module: ModuleOp):
-        self.module = module
+    def __init__(self, module: ModuleOp, cached_nbytes: int):
+        self.module, self.cached_nbytes = module, cached_nbytes
         self.accesses = accesses_of(module)
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
         self.candidates: dict[str, _Candidate | None] = {}
+        launches = [op for block in _blocks_of(module) for op in block.ops if isinstance(op, sched.LaunchOp)]
+        self.launch_counts = Counter(self._extents(kernel_name(launch)) for launch in launches)
+        """How many launches have kernels of as many iterations and elements that are reduced."""
         self.merged: dict[tuple[object, ...], tuple[sched.KernelOp, tuple[bool, ...]]] = {}
         """What was made of kernels, for other launches of the same."""
         self.copies: dict[Attribute, sched.KernelOp] = {}
@@ -128,10 +187,15 @@ class _Merger:
     def merge_block(self, block: Block) -> None:
         groups: list[_Group] = []
         finished: list[_Group] = []
+        passed: list[tuple[Sequence[SSAValue], Sequence[SSAValue]]] = []
+        """What items read and write, from the last one on that nothing moves over."""
+        closed = 0
         for item in items_in(block):
             if isinstance(item, sched.SyncOp | sched.HostItem):
                 finished += groups
                 groups = []
+                closed = len(finished)
+                passed.clear()
                 continue
             if isinstance(item, sched.TransferOp):
                 item = self._as_launch(item, groups)
@@ -148,13 +212,48 @@ class _Merger:
             gone = {*target.launches}.union(*(group.launches for group in finished))
             groups = [group for group in groups if gone.isdisjoint(group.launches)]
             if isinstance(item, sched.LaunchOp) and self._candidate(item) is not None:
-                target.add(item, reads, writes)
-                groups.append(target)
+                earlier = None
+                if not target.launches:
+                    near = finished[max(closed, len(finished) - MOST_ITEMS_BACK) :]
+                    earlier = self._earlier(near, groups, item, passed)
+                if earlier is None:
+                    target.add(item, reads, writes)
+                    target.place = len(passed)
+                    groups.append(target)
+                else:
+                    earlier.add(item, reads, writes)
+                    earlier.moved_up += 1
+            passed.append((reads, writes))
         for group in (*finished, *groups):
             if len(group.launches) > 1 and self._pays(group):
                 self._merge(group)
             else:
                 self._restore_transfers(group)
+
+    def _earlier(
+        self,
+        finished: Sequence[_Group],
+        groups: Sequence[_Group],
+        launch: sched.LaunchOp,
+        passed: Sequence[tuple[Sequence[SSAValue], Sequence[SSAValue]]],
+    ) -> _Group | None:
+        """Returns the group of reductions that a launch moves up to; None if there is none."""
+        found = self._candidate(launch)
+        if found is None or not found.reductions:
+            return None
+        reads, writes = accessed_buffers(launch, self.accesses)
+        for group in reversed(finished):
+            if group.place < len(passed) - MOST_ITEMS_BACK:
+                continue
+            if not self._fits(group, _Group(), launch, reads, writes) or group.conflicts(reads, writes):
+                continue
+            others = (other for other in (*finished, *groups) if other.place > group.place)
+            over = [*passed[group.place + 1 :], *((other.reads, other.writes) for other in others)]
+            if not any(_conflicts(*each, reads, writes) for each in over) and all(
+                _stands_before(buffer, group.last) for buffer in launch.arguments
+            ):
+                return group
+        return None
 
     def _as_launch(
         self, transfer: sched.TransferOp, groups: Sequence[_Group]
@@ -207,9 +306,31 @@ class _Merger:
     def _candidate(self, launch: sched.LaunchOp) -> _Candidate | None:
         name = kernel_name(launch)
         if name not in self.candidates:
-            kernel = self.kernels.get(name)
-            self.candidates[name] = None if kernel is None else _candidate_of(kernel)
+            kernel, extents = self.kernels.get(name), self._extents(name)
+            # Most reductions have no other that they could be merged with.
+            is_alone = extents is not None and self.launch_counts[extents] == 1
+            if kernel is None or is_alone:
+                self.candidates[name] = None
+            else:
+                self.candidates[name] = _candidate_of(kernel, self.cached_nbytes)
         return None if launch.token.first_use is not None else self.candidates[name]
+
+    def _extents(self, name: str) -> tuple[Extent, ...] | None:
+        """Returns the extents of the axes and reductions of a kernel; None where it has no reductions."""
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            return None
+        found, block = list[Extent](), kernel.body.block
+        reductions: list[sched.ReduceOp] = []
+        while True:
+            reductions += [op for op in block.ops if isinstance(op, sched.ReduceOp)]
+            inner = block.last_op
+            if not isinstance(inner, sched.AxisOp):
+                break
+            found.append(inner.extent)
+            block = inner.body.block
+        extents = {loop.extent for op in reductions for loop in nested_reductions(op)}
+        return (*found, *sorted(extents, key=str)) if reductions else None
 
     def _fits(
         self,
@@ -226,8 +347,10 @@ class _Merger:
         assert first is not None, "a launch of a group that is no candidate"
         if first.nest.extents != new.nest.extents or first.nbytes != new.nbytes:
             return False
+        if first.reductions != new.reductions:
+            return False
         buffers = {**group.reads, **group.writes}
-        if not any(_rank(buffer) >= len(new.nest.axes) for buffer in (*reads, *writes) if buffer in buffers):
+        if not any(new.is_whole(buffer) for buffer in (*reads, *writes) if buffer in buffers):
             return False
         if len(buffers.keys() | {*others.reads, *others.writes, *reads, *writes}) > MOST_BUFFERS:
             return False
@@ -255,7 +378,7 @@ class _Merger:
         apart, reads, writes = 0, set[SSAValue](), set[SSAValue]()
         for launch in group.launches:
             own = accessed_buffers(launch, self.accesses)
-            own_reads, own_writes = ([b for b in each if _rank(b) >= len(first.nest.axes)] for each in own)
+            own_reads, own_writes = ([b for b in each if first.is_whole(b)] for each in own)
             apart += len(own_reads) + len(own_writes)
             reads.update(buffer for buffer in own_reads if buffer not in writes)
             writes.update(own_writes)
@@ -295,7 +418,7 @@ class _Merger:
         if found is None:
             found = self.merged[key] = self._write(nests, arguments, only_here)
         kernel, is_kept = found
-        last = launches[-1]
+        last = group.last
         new = sched.LaunchOp(kernel.sym_name.data, [*compress(operands, is_kept)])
         new.location = last.location
         new.token.name_hint = launches[0].token.name_hint
@@ -338,17 +461,78 @@ class _Merger:
         return kernel, is_kept
 
 
-def _candidate_of(kernel: sched.KernelOp) -> _Candidate | None:
+def _candidate_of(kernel: sched.KernelOp, cached_nbytes: int) -> _Candidate | None:
     nest = element_nest(kernel)
     if nest is None:
         return None
     analysis = IndexAnalysis()
     axis, ops = analysis.axis(nest.axes[-1]), [*nest.ops]
     inner = [op for op in ops if op.parent is nest.axes[-1].body.block]
-    if not all(runs_in_lanes(op, axis, analysis) for op in inner):
+    reductions: set[_Reduction] = set()
+    for depth, op in nest.reductions:
+        found = _reduction_of(op, depth, axis, analysis, cached_nbytes)
+        if found is None:
+            return None
+        reductions.add(found)
+        inner += [computed for computed in op.walk() if computed is not op]
+    if not reductions and not all(runs_in_lanes(op, axis, analysis) for op in inner):
         return None
     nbytes = max((NBYTES.get(result.type, 1) for op in inner for result in op.results), default=1)
-    return _Candidate(nest, nbytes, len(ops))
+    count = sum(1 for op in ops for _ in op.walk())
+    return _Candidate(nest, nbytes, count, frozenset(reductions))
+
+
+def _reduction_of(
+    op: sched.ReduceOp, depth: int, axis: Axis, analysis: IndexAnalysis, cached_nbytes: int
+) -> _Reduction | None:
+    """
+    Returns what must be equal of reductions that stand beside one another in an iteration of the nest whose
+    last axis is `axis`. None for one that is better apart.
+    """
+    loops = nested_reductions(op)
+    body = [inner for inner in op.walk() if not isinstance(inner, sched.ReduceOp | sched.YieldOp)]
+    loads = [inner for inner in body if isinstance(inner, memref.LoadOp)]
+    own = analysis.axis(loops[-1])
+    if has_lanes := all(runs_in_lanes(inner, own, analysis) for inner in body):
+        width = 1
+    elif all(runs_in_lanes(inner, axis, analysis) for inner in body):
+        width = MOST_LANES
+    else:
+        return None
+    around = {analysis.axis(loop) for loop in _loops_around(loops[-1])}
+    if op.kind.data.adds_products and any(around - {*analysis.address(load).axes()} for load in loads):
+        return None
+    extents = tuple(loop.extent for loop in loops)
+    read = sum(width * NBYTES[load.res.type] for load in loads)
+    if upper_bound(product(extents)) * read > cached_nbytes:
+        return None
+    return _Reduction(depth, extents, has_lanes)
+
+
+def _loops_around(op: Loop) -> Iterator[Loop]:
+    """Yields a loop, and those that it stands in."""
+    around: Operation | None = op
+    while isinstance(around, Loop):
+        yield around
+        around = around.parent_op()
+
+
+def _conflicts(
+    reads: Iterable[SSAValue],
+    writes: Iterable[SSAValue],
+    other_reads: Sequence[SSAValue],
+    other_writes: Sequence[SSAValue],
+) -> list[tuple[SSAValue, SSAValue]]:
+    """Returns the pairs of a buffer of each of two that must keep their order."""
+    pairs = [(own, other) for own in writes for other in (*other_reads, *other_writes)]
+    pairs += [(own, other) for own in reads for other in other_writes]
+    return [pair for pair in pairs if may_overlap(*pair)]
+
+
+def _stands_before(value: SSAValue, op: Operation) -> bool:
+    """Returns whether a value is known before an op of a program."""
+    owner = value.owner
+    return isinstance(owner, Block) or owner.parent is not op.parent or owner.is_before_in_block(op)
 
 
 def _rank(buffer: SSAValue) -> int:

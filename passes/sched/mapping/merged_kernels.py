@@ -46,8 +46,9 @@ Place = tuple[int | str | None, ...]
 @dataclass(frozen=True, slots=True)
 class ElementNest:
     """
-    A kernel of one nest of axes that are mapped to nothing, with code before each and in the innermost.
-    `places` are those that each of its buffers is accessed at.
+    A kernel of one nest of axes that are mapped to nothing, with code before each and in the innermost, also
+    reductions. `places` are those that each of its buffers is accessed at; what a reduction reads is at none
+    that is known.
     """
 
     kernel: sched.KernelOp
@@ -66,6 +67,23 @@ class ElementNest:
                 if not isinstance(op, sched.AxisOp):
                     yield op
 
+    @property
+    def reductions(self) -> Iterator[tuple[int, sched.ReduceOp]]:
+        """The reductions, the outermost of several dims, and how many axes each stands in."""
+        for op in self.ops:
+            if isinstance(op, sched.ReduceOp):
+                yield self.depth(op), op
+
+    def depth(self, op: Operation) -> int:
+        """Returns how many of the axes one of `ops` stands in."""
+        around = op.parent_op()
+        return self.axes.index(around) + 1 if isinstance(around, sched.AxisOp) else 0
+
+
+def nested_reductions(op: sched.ReduceOp) -> list[sched.ReduceOp]:
+    """Returns a reduction and those in it, one in the other: all those of several dims."""
+    return [inner for inner in op.walk() if isinstance(inner, sched.ReduceOp)]
+
 
 def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
     """Returns a kernel as a nest of which each iteration stores elements of its own; None if it is none."""
@@ -80,7 +98,13 @@ def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
     numbers: dict[SSAValue, int] = {axis.index: number for number, axis in enumerate(axes)}
     places: dict[int, set[Place]] = {}
     for op in nest.ops:
-        if isinstance(op, memref.LoadOp | memref.StoreOp):
+        if isinstance(op, sched.ReduceOp):
+            loads = _loads_of_reduction(op)
+            if loads is None:
+                return None
+            for load in loads:
+                places.setdefault(load, set()).add((None,))
+        elif isinstance(op, memref.LoadOp | memref.StoreOp):
             place = tuple(_index_kind(index, numbers) for index in op.indices)
             if isinstance(op, memref.StoreOp) and (
                 op.parent is not block or not {*numbers.values()} <= {*place}
@@ -93,6 +117,22 @@ def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
             return None
     found = {number: frozenset(each) for number, each in places.items()}
     return ElementNest(kernel, tuple(axes), found) if axes else None
+
+
+def _loads_of_reduction(op: sched.ReduceOp) -> list[int] | None:
+    """Returns the arguments that a reduction reads; None where it does anything but compute, or is mapped."""
+    found: list[int] = []
+    for inner in op.walk():
+        if isinstance(inner, sched.ReduceOp):
+            if inner.count is not None or inner.tile_shape or inner.mapping != sched.MappingAttr.get():
+                return None
+        elif isinstance(inner, memref.LoadOp):
+            if not isinstance(inner.memref, BlockArgument):
+                return None
+            found.append(inner.memref.index)
+        elif inner.regions or not (isinstance(inner, sched.YieldOp) or is_side_effect_free(inner)):
+            return None
+    return found
 
 
 def _index_kind(index: SSAValue, numbers: Mapping[SSAValue, int]) -> int | str | None:
@@ -147,6 +187,8 @@ class _Writer:
         """What is computed, by what it is computed of, and how many axes it stands in."""
         self.stored: dict[SSAValue, SSAValue] = {}
         """What each buffer holds at the one place that it is accessed at."""
+        self.has_reductions = any(True for nest in nests for _ in nest.reductions)
+        self.first_store: memref.StoreOp | None = None
 
     def write(self, nest: ElementNest, numbers: Sequence[int]) -> None:
         new = self.kernel.body.block.args
@@ -158,13 +200,14 @@ class _Writer:
         for axis, like in zip(self.axes, nest.axes, strict=True):
             values[like.index] = axis.index
         for op in nest.ops:
-            self._write_op(op, self._depth(op, nest), values)
-
-    def _depth(self, op: Operation, nest: ElementNest) -> int:
-        around = op.parent_op()
-        return nest.axes.index(around) + 1 if isinstance(around, sched.AxisOp) else 0
+            self._write_op(op, nest.depth(op), values)
 
     def _write_op(self, op: Operation, depth: int, values: dict[SSAValue, SSAValue]) -> None:
+        if isinstance(op, sched.ReduceOp):
+            copy = op.clone(values)
+            self._insert(copy, depth)
+            values[op.result] = copy.result
+            return
         operands = [values[operand] for operand in op.operands]
         if isinstance(op, memref.StoreOp):
             self._insert(op.clone(values), depth)
@@ -188,8 +231,13 @@ class _Writer:
         block = self.blocks[depth]
         if depth < len(self.axes):
             block.insert_op_before(op, self.axes[depth])
+        elif self.first_store is not None and not isinstance(op, memref.StoreOp):
+            # So that reductions stand beside one another. What is loaded of a buffer that is stored is known.
+            block.insert_op_before(op, self.first_store)
         else:
             block.add_op(op)
+            if isinstance(op, memref.StoreOp) and self.has_reductions and self.first_store is None:
+                self.first_store = op
 
 
 def _stored_bit(op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:

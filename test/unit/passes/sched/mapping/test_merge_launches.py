@@ -11,6 +11,8 @@ from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.mapping import merge_launches
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 
 def adam(p: Any, m: Any, v: Any, g: Any) -> Any:
@@ -64,7 +66,34 @@ def swapped(a: Any, b: Any, c: Any, d: Any) -> Any:
     return tenon.fori_loop(0, 5, lambda _, s: (s[1] * c + d, s[0] - s[1]), (a, b))
 
 
-PROGRAMS = (adam, half_adam, mandelbrot, thomas, fields, swapped)
+def row_statistics(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Reductions along the rows of the same arrays, also with what is computed of one before another."""
+    greatest = tnp.max(a, axis=1)
+    spread = tnp.sum((a - tnp.mean(a, axis=1, keepdims=True)) ** 2, axis=1)
+    return greatest, tnp.min(a, axis=1), spread, tnp.sum(a * b, axis=1), tnp.sum(tnp.exp(a), axis=1)
+
+
+def column_statistics(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return tnp.sum(a, axis=0), tnp.min(a, axis=0), tnp.sum(a * a, axis=0), tnp.prod(b, axis=0)
+
+
+def all_statistics(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Reductions of so many elements that parts are combined, between which others stand."""
+    x = tnp.concatenate([a, b, c, d] * 12)
+    return tnp.sum(x), tnp.max(x), tnp.sum(x * x), tnp.count_nonzero(x > 0.5)
+
+
+PROGRAMS = (
+    adam,
+    half_adam,
+    mandelbrot,
+    thomas,
+    fields,
+    swapped,
+    row_statistics,
+    column_statistics,
+    all_statistics,
+)
 
 
 def kernel_count(text: str) -> int:
@@ -278,3 +307,77 @@ def test_launches_that_share_no_memory_are_not_compared(monkeypatch: pytest.Monk
     monkeypatch.setattr(merge_launches, "may_overlap", counted)
     few, many = comparisons(10), comparisons(20)
     assert few > 0 and many <= 2 * few
+
+
+def sums(rows: int, columns: int, *functions: Callable[[Any], Any], axis: int | None = 1) -> str:
+    """Returns the kernels of sums of what functions give of one array."""
+
+    def work(x: Any) -> Any:
+        return tuple(tnp.sum(each(x), axis=axis) for each in functions)
+
+    return tenon.jit(work).lower(np.zeros((rows, columns), "f4")).text("sched")
+
+
+def itself(x: Any) -> Any:
+    return x
+
+
+def squared(x: Any) -> Any:
+    return x * x
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reductions_of_the_same_elements_are_one_kernel(axis: int) -> None:
+    text = sums(100, 400, itself, squared, tnp.exp, axis=axis)
+    assert kernel_count(text) == 1 and text.count("sched.reduce") == 3
+    # All of them before what is stored, so that they stand beside one another.
+    assert text.index("memref.store") > text.rindex("sched.reduce")
+
+
+def test_partial_results_are_combined_after_all_are_made() -> None:
+    text = sums(1000, 1000, itself, squared, axis=None)
+    launches = [line for line in text.splitlines() if "sched.launch" in line]
+    assert len(launches) == 3 and "_merged" in launches[0]
+
+
+def test_reductions_that_need_one_another_stay_in_order() -> None:
+    def work(x: Any) -> Any:
+        total = tnp.sum(x)
+        return total, tnp.sum(x * total)
+
+    x = np.random.default_rng(0).standard_normal((500, 400)).astype("f4")
+    assert "_merged" not in tenon.jit(work).lower(x).text("sched")
+    total, of_products = tenon.jit(work)(x)
+    np.testing.assert_allclose(np.asarray(of_products), (x.astype("f8") * float(total)).sum(), rtol=1e-5)
+
+
+def test_reductions_of_more_than_the_caches_hold_stay_apart() -> None:
+    text = sums(4, 1000, itself, squared)
+    assert "_merged" in text
+    module = parse_module(
+        str(
+            tenon.jit(lambda x: (tnp.sum(x, axis=1), tnp.sum(x * x, axis=1)))
+            .lower(np.zeros((4, 1000), "f4"))
+            .module
+        )
+    )
+    PassManager("infer-memory-modes,convert-graph-to-sched").run(context(), module)
+    for l2_nbytes, expected in ((8_000, 1), (7_999, 2)):
+        copy = module.clone()
+        PassManager(f"merge-launches{{l2-nbytes={l2_nbytes}}}").run(context(), copy)
+        assert kernel_count(str(copy)) == expected
+
+
+def test_products_of_matrices_stay_apart() -> None:
+    x, v, w = np.zeros((64, 48), "f4"), np.zeros((48, 32), "f4"), np.zeros((48, 32), "f4")
+    text = tenon.jit(lambda x, v, w: (x @ v, x @ w)).lower(x, v, w).text("sched")
+    assert "_merged" not in text
+    # Sums of products of vectors read each element once.
+    a = np.zeros((64, 48), "f4")
+    text = tenon.jit(lambda x, y, z: (tnp.vecdot(x, y), tnp.vecdot(x, z))).lower(a, a, a).text("sched")
+    assert "_merged" in text
+
+
+def test_a_cache_has_a_size() -> None:
+    with pytest.raises(PassFailedException, match=r"^merge-launches: l2-nbytes 0 must be 1 or more$"):
+        merge_launches.MergeLaunchesPass(l2_nbytes=0).apply(context(), ModuleOp([]))
