@@ -483,6 +483,7 @@ BY_DESIGN: Mapping[str, str] = {
     "arg_reduce.MOST_PARTS": "as many extrema are looked at one by one, in 1 us",
     "arg_reduce._LAST_I32": "the greatest index of 32 bits",
     "arg_reduce._LAST_I64": "the greatest index of 64 bits",
+    "relax_maxima.MOST_OPS": "a logarithm or a reciprocal, a cast, a reshape, a broadcast and one more",
     "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
     "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",

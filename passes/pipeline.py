@@ -31,6 +31,7 @@ from .graph.packing.pack_panels import PackPanelsPass
 from .graph.packing.widen_rows import WidenRowsPass
 from .graph.packing.winograd_convolutions import WinogradConvolutionsPass
 from .graph.recognize_gathers import RecognizeGathersPass
+from .graph.relax_maxima import RelaxMaximaPass
 from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
 from .graph.simplify_nodes import SimplifyNodesPass
@@ -146,6 +147,8 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         *(() if part is None else (SeparatePreparationPass(part),)),
         # After eliminate-common-subexpressions, which leaves the operands of what it merged without a use.
         DeadCodeElimination(),
+        # After dead-code-elimination, as what reads a value decides; before infer-memory-modes, likewise.
+        RelaxMaximaPass(),
         # Last: every rewrite changes who reads what, and a memory mode is about just that.
         target.pass_of(InferMemoryModesPass),
     )

@@ -28,6 +28,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "inline-virtual-nodes",
         "mark-symmetric-products",
         "recognize-gathers",
+        "relax-maxima",
         "separate-preparation",
         "simplify-contractions",
         "simplify-nodes",

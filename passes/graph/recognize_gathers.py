@@ -38,7 +38,7 @@ from ...dialects.element_types import NBYTES, is_float, is_unsigned
 from ...dialects.graph import ReduceKind, tensor_of
 from ...dialects.graph.types import INTEGERS, shape_of, tensor_type_of
 from .builder import GraphBuilder
-from .one_along import is_iota_along, is_same_along
+from .rules.one_along import is_iota_along, is_same_along
 
 
 @dataclass(frozen=True)

@@ -49,11 +49,24 @@ def is_extremum(op: sched.ReduceOp) -> bool:
     """Returns whether a reduction is a maximum or minimum of many elements that has to mind NaN or zeros."""
     if isinstance(op.extent, int) and op.extent <= FEW_ELEMENTS:
         return False
-    if op.kind.data not in (CombineKind.MAXIMUMF, CombineKind.MINIMUMF):
-        return False
-    if not isinstance(op.result.type, Float32Type | Float64Type):
-        return False
-    return op.fastmath is None or not {*_PLAIN.data} <= {*op.fastmath.data}
+    return _is_of_floats(op) and not _is_plain(op)
+
+
+def is_plain_extremum(op: sched.ReduceOp) -> bool:
+    """
+    Returns whether nobody sees of a maximum or minimum that it is NaN, or which zero. The flags that say so
+    make what LLVM computes of a NaN undefined, which may be all that follows: plain steps pass over it.
+    """
+    return _is_of_floats(op) and _is_plain(op)
+
+
+def _is_of_floats(op: sched.ReduceOp) -> bool:
+    kinds = (CombineKind.MAXIMUMF, CombineKind.MINIMUMF)
+    return op.kind.data in kinds and isinstance(op.result.type, Float32Type | Float64Type)
+
+
+def _is_plain(op: sched.ReduceOp) -> bool:
+    return op.fastmath is not None and {*_PLAIN.data} <= {*op.fastmath.data}
 
 
 class ExtremumSteps:
@@ -82,7 +95,7 @@ class ExtremumSteps:
         all_bits = self._constant(-1, self.integer_type, lanes_of(element.type) or 1)
         is_nan = self._compare_floats(_UNO, element, element)
         return (
-            self._better(number, element),
+            self.better(number, element),
             self._joined_signs(signs, self._bits(element)),
             self._emit(low.SelectOp, (is_nan, all_bits, nan), nan.type),
         )
@@ -90,7 +103,7 @@ class ExtremumSteps:
     def combine(self, lhs: Partial, rhs: Partial) -> Partial:
         """Returns the partial result of the elements of two."""
         return (
-            self._better(lhs[0], rhs[0]),
+            self.better(lhs[0], rhs[0]),
             self._joined_signs(lhs[1], rhs[1]),
             self._emit(arith.OrIOp, (lhs[2], rhs[2]), lhs[2].type),
         )
@@ -130,7 +143,8 @@ class ExtremumSteps:
         not_a_number = self._constant(math.nan, self.float_type, lanes)
         return self._emit(low.SelectOp, (self._compare_integers(_NE, nan), not_a_number, result), number.type)
 
-    def _better(self, number: SSAValue, other: SSAValue) -> SSAValue:
+    def better(self, number: SSAValue, other: SSAValue) -> SSAValue:
+        """Returns the more extreme of two numbers: the first one, where the other is NaN or as extreme."""
         is_better = self._compare_floats(_OGT if self.is_maximum else _OLT, other, number)
         return self._emit(low.SelectOp, (is_better, other, number), number.type)
 

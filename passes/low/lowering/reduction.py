@@ -20,7 +20,7 @@ from ...indices.expressions import Axis, IndexExpr, constant
 from ...scalar.builder import INDEX
 from ...scalar.combine_kinds import COMBINE_OPS
 from ...scalar.reduction_identity import identity
-from .extremum_steps import ExtremumSteps, Partial, is_extremum
+from .extremum_steps import ExtremumSteps, Partial, is_extremum, is_plain_extremum
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .loop_count import count_of
 from .state import KernelState
@@ -71,7 +71,9 @@ def lower_reduction(state: KernelState, op: sched.ReduceOp) -> LanedValue:
     each lane of an axis around has its own.
     """
     state.lanes.check_vector(op)
-    lowering = _ExtremumLowering if is_extremum(op) else ReductionLowering
+    if is_extremum(op):
+        return _ExtremumLowering(state, op).lower()
+    lowering = _PlainExtremumLowering if is_plain_extremum(op) else ReductionLowering
     return lowering(state, op).lower()
 
 
@@ -388,6 +390,14 @@ class _ExtremumLowering(ReductionLowering):
 
     def _finish(self, partial: Partial) -> SSAValue:
         return self.steps.finish(partial)
+
+
+class _PlainExtremumLowering(ReductionLowering):
+    """A maximum or minimum of floats that passes over NaN: partial results are none."""
+
+    def _combine(self, lhs: Partial, rhs: Partial) -> Partial:
+        (number,), (other,) = lhs, rhs
+        return (ExtremumSteps(self.state.writer, self.op).better(number, other),)
 
 
 def _grouped(values: Sequence[SSAValue], size: int) -> list[Partial]:

@@ -108,10 +108,13 @@ def test_partial_results_are_found_by_plain_comparisons(kind: str):
     assert any(isinstance(op, arith.CmpfOp) for op in ops)
 
 
-def test_with_fastmath_there_is_nothing_to_mind():
+def test_with_fastmath_plain_comparisons_pass_over_nan():
     ops = lowered("maximumf", " fastmath<nnan,nsz>")
-    assert any(isinstance(op, arith.MaximumfOp) for op in ops)
-    assert not any(isinstance(op, arith.CmpfOp) for op in ops)
+    # Not what these flags make of arith.maximumf: LLVM may compute anything of a NaN then.
+    assert not any(isinstance(op, arith.MaximumfOp) for op in ops)
+    assert {op.predicate.value.data for op in ops if isinstance(op, arith.CmpfOp)} == {
+        arith.CMPF_COMPARISON_OPERATIONS.index("ogt")
+    }
 
 
 def test_nnan_alone_leaves_the_sign_of_zeros_to_mind():

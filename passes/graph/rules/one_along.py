@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ...dialects import graph
-from ...dialects.graph.types import shape_of, tensor_type_of
+from ....dialects import graph
+from ....dialects.graph.types import shape_of, tensor_type_of
 
 
 def is_iota_along(value: SSAValue, axis: int) -> bool:
