@@ -66,6 +66,10 @@ class Kernel:
     """The op whose local buffer is the root's own, row by row, until the root's elements are stored there."""
     strides: Strides = field(default_factory=dict["tuple[SSAValue, Indices]", "AccessStrides"])
     """What estimates found of accesses, which does not change."""
+    operands: dict[tuple[SSAValue, Indices], tuple[tuple[SSAValue, Indices], ...]] = field(
+        default_factory=dict["tuple[SSAValue, Indices]", "tuple[tuple[SSAValue, Indices], ...]"]
+    )
+    """What was found of elements on the way to the products that they are made of, likewise."""
 
     def ordered_axes(self) -> tuple[Axis, ...]:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""

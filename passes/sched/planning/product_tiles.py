@@ -19,7 +19,7 @@ from ....dialects.graph import Combination, ReduceKind, iteration_extents
 from ....dialects.low.tile import SUM_TYPES
 from ...indices.access import Indices, operand_indices, shape_of, with_bounds
 from ...indices.expressions import Axis, IndexExpr, Leaf, linearize, opaque, variable
-from .accesses import Access
+from .accesses import Access, Kernel
 
 # By design: a register tile has 4 rows and a vector of columns, or more.
 LEAST_TILED_EXTENT = 4
@@ -172,26 +172,44 @@ def _products(access: Access) -> Iterator[tuple[graph.ContractOp, set[Axis]]]:
         for place in places
         if place.loops == kernel.axes
     ]
-    yield from _products_behind(read, kernel.axes)
+    yield from _products_behind(read, kernel)
 
 
 def _products_behind(
-    read: Sequence[tuple[SSAValue, Indices]], axes: tuple[Axis, ...]
+    read: Sequence[tuple[SSAValue, Indices]], kernel: Kernel
 ) -> Iterator[tuple[graph.ContractOp, set[Axis]]]:
     """Yields the products that values are made of, by ops that read an element for each of theirs."""
     seen, left = dict.fromkeys(read), list(read)
     while left and len(seen) <= MOST_VALUES_BETWEEN:
-        value, indices = left.pop()
-        op = value.owner
-        if {axis for index in indices for axis in index.axes()} != set(axes):
+        place = left.pop()
+        found = kernel.operands.get(place)
+        if found is None:
+            found = kernel.operands[place] = _operands(*place, kernel.axes)
+        op = place[0].owner
+        if found and isinstance(op, graph.ContractOp):
+            yield op, _tiled_axes(op, place[1])
             continue
-        if isinstance(op, graph.ContractOp) and is_worth_tiles(op):
-            yield op, _tiled_axes(op, indices)
-        elif isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp):
-            for each in zip(op.operands, operand_indices(op, indices), strict=True):
-                if each not in seen:
-                    seen[each] = None
-                    left.append(each)
+        for each in found:
+            if each not in seen:
+                seen[each] = None
+                left.append(each)
+
+
+def _operands(
+    value: SSAValue, indices: Indices, axes: tuple[Axis, ...]
+) -> tuple[tuple[SSAValue, Indices], ...]:
+    """
+    Returns what an element is made of, where each iteration of a kernel reads another one: of a product of
+    matrices, itself.
+    """
+    op = value.owner
+    if {axis for index in indices for axis in index.axes()} != set(axes):
+        return ()
+    if isinstance(op, graph.ContractOp) and is_worth_tiles(op):
+        return ((value, indices),)
+    if isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp):
+        return tuple(zip(op.operands, operand_indices(op, indices), strict=True))
+    return ()
 
 
 def _tiled_axes(op: graph.ContractOp, indices: Indices) -> set[Axis]:
