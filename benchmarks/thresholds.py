@@ -415,6 +415,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("machine.kernel_memory", "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
     Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
     Threshold(_LOCAL, "SERIAL_FOLDS_LIMIT", (0, 1 << 60), (), _THIRDS),
+    Threshold(
+        "sched.mapping.prefetch_rows", "SMALL_L1_NBYTES", (0, 1 << 20), ("softmax", "layernorm", "norm")
+    ),
     Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
 )
 """The numbers that are there because they were measured."""

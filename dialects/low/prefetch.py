@@ -1,7 +1,8 @@
 """
 Loads that say what will be needed soon: `{tenon.prefetch = 1024 : index}` on a `memref.load` or `vector.load`
-names the element so many further on in memory, be it inside of the buffer or not. It changes no result, and a
-backend may pass over it.
+names the element so many further on in memory, be it inside of the buffer or not. With
+`{tenon.prefetch_level = 2 : index}` it is needed in the second cache, else in the first. It changes no
+result, and a backend may pass over it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation
 
-PREFETCH = "tenon.prefetch"
+PREFETCH, PREFETCH_LEVEL = "tenon.prefetch", "tenon.prefetch_level"
+
+LEVELS = (1, 2)
+"""The caches that there are names for, the nearest one first."""
 
 
 def prefetch_distance(op: Operation) -> int | None:
@@ -18,6 +22,15 @@ def prefetch_distance(op: Operation) -> int | None:
     return found.value.data if isinstance(found, IntegerAttr) else None
 
 
-def set_prefetch_distance(op: Operation, distance: int) -> None:
-    """Makes a load name the element `distance` further on."""
+def prefetch_level(op: Operation) -> int:
+    """Returns the cache that the element is needed in."""
+    found = op.attributes.get(PREFETCH_LEVEL)
+    return found.value.data if isinstance(found, IntegerAttr) else LEVELS[0]
+
+
+def set_prefetch_distance(op: Operation, distance: int, level: int = LEVELS[0]) -> None:
+    """Makes a load name the element `distance` further on, and the cache that it is needed in."""
     op.attributes[PREFETCH] = IntegerAttr(distance, IndexType())
+    op.attributes.pop(PREFETCH_LEVEL, None)
+    if level != LEVELS[0]:
+        op.attributes[PREFETCH_LEVEL] = IntegerAttr(level, IndexType())

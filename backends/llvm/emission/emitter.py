@@ -73,6 +73,10 @@ def branch_weights(taken: int, other: int) -> str:
     return f', !prof !{{!"branch_weights", i32 {taken}, i32 {other}}}'
 
 
+_NEAREST = 4
+"""What LLVM counts caches down from: 3 is the locality of the first one."""
+
+
 class Emitter:
     """
     Writes the body of one function.
@@ -161,9 +165,12 @@ class Emitter:
         order = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {type} {first}, {type} poison, {order}", hint)
 
-    def prefetch(self, pointer: str) -> None:
-        """Fetches the cache line at a pointer, for reading, into all caches; there need be no memory."""
-        operands = [("ptr", pointer), ("i32", "0"), ("i32", "3"), ("i32", "1")]
+    def prefetch(self, pointer: str, level: int = 1) -> None:
+        """
+        Fetches the cache line at a pointer, for reading, into all caches from a level on; there need be no
+        memory.
+        """
+        operands = [("ptr", pointer), ("i32", "0"), ("i32", str(_NEAREST - level)), ("i32", "1")]
         self.lines.append(f"  {self.call('prefetch.p0', 'void', operands)}")
 
     def private_memory(

@@ -41,7 +41,7 @@ from ....dialects.low import (
     TransposeOp,
 )
 from ....dialects.low.constant_integer import constant_integer
-from ....dialects.low.prefetch import prefetch_distance
+from ....dialects.low.prefetch import prefetch_distance, prefetch_level
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
@@ -306,14 +306,14 @@ def _load(buffer_of: Callable[[Any], SSAValue]) -> Rule:
 
 
 def _prefetch(emitter: Emitter, op: Operation, buffer: SSAValue, address: str) -> None:
-    """Fetches the element that a load at `address` names, for reading, into all caches."""
+    """Fetches the element that a load at `address` names, for reading."""
     distance = prefetch_distance(op)
     if distance is None:
         return
     element, _ = storage(op, buffer.type)
     # Not inbounds: it may be outside of the buffer.
     ahead = emitter.emit(f"getelementptr {element}, ptr {address}, i64 {distance}", "ahead")
-    emitter.prefetch(ahead)
+    emitter.prefetch(ahead, prefetch_level(op))
 
 
 def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAValue]) -> Rule:

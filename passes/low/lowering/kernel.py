@@ -29,7 +29,7 @@ from ....dialects import low, sched
 from ....dialects.buffer_size import extents_of, memref_of, size_of, span_of
 from ....dialects.element_types import element_type_of
 from ....dialects.low.alloca import SHARED
-from ....dialects.low.prefetch import prefetch_distance, set_prefetch_distance
+from ....dialects.low.prefetch import prefetch_distance, prefetch_level, set_prefetch_distance
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import IndexExpr
 from ...indices.lanes import LOADED_STRIDES
@@ -313,7 +313,7 @@ class _KernelLowering:
             )
             loaded = values[lanes].owner
             if distance is not None and isinstance(loaded, vector.LoadOp):
-                set_prefetch_distance(loaded, distance)
+                set_prefetch_distance(loaded, distance, prefetch_level(op))
             if stride == -1:
                 values[lanes] = self.writer.emit(
                     low.ReverseOp, (values[lanes],), result_type, op.location, op.res.name_hint

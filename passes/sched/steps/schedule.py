@@ -119,9 +119,13 @@ class Schedule:
         given = {"parts": parts, "multiple": multiple or 0, "branch": branch, "outer": outer}
         return self._named(step | {name: value for name, value in given.items() if value})
 
-    def prefetch(self, axis: str, buffer: str, distance: int) -> None:
-        """Has what a loop loads of a buffer fetched `distance` elements before it is needed."""
-        self._named({"step": "prefetch", "axis": axis, "buffer": buffer, "distance": distance})
+    def prefetch(self, axis: str, buffer: str, distance: int, *, level: int = 1) -> None:
+        """
+        Has what a loop loads of a buffer fetched `distance` elements before it is needed, into the first
+        cache, or with `level` 2 into the second one.
+        """
+        told = {} if level == 1 else {"level": level}
+        self._named({"step": "prefetch", "axis": axis, "buffer": buffer, "distance": distance, **told})
 
     def distribute(
         self, axis: str, at: str, *, after: bool = False, innermost: bool = False

@@ -137,8 +137,10 @@ def _partition(
     return partition(find_loop(PARTITION, kernel, axis), parts, multiple, branch, outer)
 
 
-def _prefetch(kernel: sched.KernelOp, axis: str, buffer: str, distance: int) -> Sequence[KernelLoop]:
-    return prefetch(find_loop(PREFETCH, kernel, axis), find_buffer(PREFETCH, kernel, buffer), distance)
+def _prefetch(
+    kernel: sched.KernelOp, axis: str, buffer: str, distance: int, level: int
+) -> Sequence[KernelLoop]:
+    return prefetch(find_loop(PREFETCH, kernel, axis), find_buffer(PREFETCH, kernel, buffer), distance, level)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ _RULES: dict[str, _Rule] = {
     "partition": _Rule(
         _partition, {"axis": str}, {"parts": 0, "multiple": WHOLE_LANES, "branch": False, "outer": False}
     ),
-    "prefetch": _Rule(_prefetch, {"axis": str, "buffer": str, "distance": int}, {}),
+    "prefetch": _Rule(_prefetch, {"axis": str, "buffer": str, "distance": int}, {"level": 1}),
     "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {"scope": "local"}),
 }
 

@@ -22,3 +22,4 @@ class PrefetchBufferPass(KernelStep):
     axis: str
     buffer: str
     distance: int
+    level: int = 1

@@ -11,26 +11,30 @@ from __future__ import annotations
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
-from .....dialects.low.prefetch import set_prefetch_distance
+from .....dialects.low.prefetch import LEVELS, set_prefetch_distance
 from ..loop_nests.errors import refuse
 from ..loop_nests.loops import KernelLoop, buffers_of, kernel_around
 
 WHO = "prefetch-buffer"
 
 
-def prefetch(loop: KernelLoop, buffer: SSAValue, distance: int) -> list[KernelLoop]:
+def prefetch(loop: KernelLoop, buffer: SSAValue, distance: int, level: int = LEVELS[0]) -> list[KernelLoop]:
     """
-    Has the loads of a buffer right in a loop name the element `distance` further on.
+    Has the loads of a buffer right in a loop name the element `distance` further on, which is needed in the
+    first or in the second cache.
 
     Raises:
-        ScheduleError: the distance is below 1, or nothing is loaded of the buffer there.
+        ScheduleError: the distance is below 1, the level none that there is, or nothing is loaded of the
+            buffer there.
     """
     if distance < 1:
         refuse(WHO, loop, f"distance {distance} is not 1 or more")
+    if level not in LEVELS:
+        refuse(WHO, loop, f"level {level} is not one of {', '.join(map(str, LEVELS))}")
     loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is buffer]
     if not loads:
         names = {value: name for name, value in buffers_of(kernel_around(loop)).items()}
         refuse(WHO, loop, f"%{names[buffer]} is not loaded right in it")
     for load in loads:
-        set_prefetch_distance(load, distance)
+        set_prefetch_distance(load, distance, level)
     return [loop]

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
-from tenon.dialects.low.prefetch import PREFETCH
+from tenon.dialects import context
+from tenon.dialects.low.prefetch import PREFETCH, PREFETCH_LEVEL
+from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.sched.mapping.prefetch_rows import PrefetchRowsPass
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 ROWS = np.random.default_rng(0).standard_normal((300, 1029)).astype("f4")
 
@@ -53,3 +59,37 @@ def test_rows_of_named_dims_are_fetched_ahead_by_their_greatest_number():
     assert PREFETCH in str(program.stages["sched"])
     x = ROWS[:5, :1024].copy()
     np.testing.assert_allclose(program(x), x - x.sum(-1, keepdims=True), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("l1_nbytes", "is_second"), [(32768, True), (32769, False)])
+def test_a_small_first_cache_keeps_the_row_that_is_worked_on(l1_nbytes: int, is_second: bool):
+    module = parse_module(str(tenon.jit(centred).lower(ROWS).module))
+    sched = f"sched-pipeline{{l1-nbytes={l1_nbytes}}}"
+    PassManager(f"graph-pipeline,{sched}").run(context(), module)
+    assert PREFETCH in str(module)
+    assert (f"{PREFETCH_LEVEL} = 2 : index" in str(module)) is is_second
+    PassManager("low-pipeline").run(context(), module)
+    assert (f"{PREFETCH_LEVEL} = 2 : index" in str(module)) is is_second
+    with tenon.compile(str(module)) as executable:
+        assert ("i32 0, i32 2, i32 1)" in str(executable.stages["source"])) is is_second
+        found = executable(ROWS)
+    assert found.tobytes() == np.asarray(tenon.jit(centred)(ROWS)).tobytes()
+
+
+def test_a_recipe_says_which_cache():
+    """A Zen 3 has a first cache of 32 KiB."""
+    module = tenon.jit(centred).lower(ROWS).module
+    with tenon.compile(module, target="znver3") as executable:
+        assert '"distance": 1029, "level": 2}' in str(executable.explain())
+
+
+def test_a_row_that_one_loop_reads_goes_into_the_first_cache():
+    module = parse_module(str(tenon.jit(lambda x: x * 2).lower(ROWS).module))
+    PassManager("graph-pipeline,sched-pipeline{l1-nbytes=32768}").run(context(), module)
+    assert PREFETCH in str(module) and PREFETCH_LEVEL not in str(module)
+
+
+def test_caches_have_a_size():
+    message = "prefetch-rows: l1-nbytes 0 and l2-nbytes 1048576 must be 1 or more"
+    with pytest.raises(PassFailedException, match=f"^{message}$"):
+        PrefetchRowsPass(l1_nbytes=0).apply(context(), ModuleOp([]))

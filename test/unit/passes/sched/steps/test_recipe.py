@@ -230,6 +230,19 @@ def test_prefetch_names_what_is_needed_later():
         schedule.prefetch("i", "x", 0)
     with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: %y is not loaded right in it"):
         schedule.prefetch("i", "y", 4)
+    with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: level 3 is not one of 1, 2"):
+        schedule.prefetch("i", "x", 4, level=3)
+
+
+def test_the_second_cache_may_be_named_too():
+    schedule = Schedule(KERNEL)
+    schedule.prefetch("i", "x", 64, level=2)
+    assert "{tenon.prefetch = 64 : index, tenon.prefetch_level = 2 : index}" in str(schedule)
+    steps = [{"step": "prefetch", "axis": "i", "buffer": "x", "distance": 64, "level": 2}]
+    assert schedule.steps == steps
+    # The last word counts.
+    schedule.prefetch("i", "x", 32)
+    assert "{tenon.prefetch = 32 : index}" in str(schedule)
 
 
 def test_a_kernel_is_known_by_what_it_is_and_not_by_what_is_noted():
