@@ -1,7 +1,13 @@
 // RUN: tenon-opt -p prefetch-rows %s | filecheck %s
 // RUN: tenon-opt -p 'prefetch-rows{l2-nbytes=16384}' %s | filecheck %s --check-prefix SMALL
 // RUN: not tenon-opt -p 'prefetch-rows{l2-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
-// NONE: error: prefetch-rows: l2-nbytes 0 must be 1 or more
+// RUN: tenon-opt -p 'prefetch-rows{l1-nbytes=32768}' %s | filecheck %s --check-prefix SECOND
+// NONE: error: prefetch-rows: l1-nbytes 49152 and l2-nbytes 0 must be 1 or more
+
+// Where the first cache is small, it keeps the row that several loops read; a row that one loop reads goes there.
+// SECOND-LABEL: sched.kernel @rows
+// SECOND:         memref.load %x[%i, %j_1] {tenon.prefetch = 1024 : index, tenon.prefetch_level = 2 : index}
+// SECOND:         memref.load %z[%i, %j_1] {tenon.prefetch = 1024 : index} : memref<4096x1024xf32>
 
 // The last loop over a row names the next row, and the kernel says so. What is small is left alone.
 // CHECK-LABEL: sched.kernel @rows
