@@ -28,6 +28,13 @@ def prefetch_level(op: Operation) -> int:
     return found.value.data if isinstance(found, IntegerAttr) else LEVELS[0]
 
 
+def copy_prefetch(source: Operation, target: Operation) -> None:
+    """Makes a load name what another one of the same place names, if that names something."""
+    distance = prefetch_distance(source)
+    if distance is not None:
+        set_prefetch_distance(target, distance, prefetch_level(source))
+
+
 def set_prefetch_distance(op: Operation, distance: int, level: int = LEVELS[0]) -> None:
     """Makes a load name the element `distance` further on, and the cache that it is needed in."""
     op.attributes[PREFETCH] = IntegerAttr(distance, IndexType())

@@ -38,8 +38,8 @@ from xdsl.passes import ModulePass
 from ...dialects import graph
 from ...dialects.element_types import element_type_of, is_float
 from ...dialects.graph import Combination, ReduceKind
-from ...dialects.graph.base import fastmath_of
 from ...dialects.graph.types import shape_of, tensor_type_of
+from .rules.fast_math import allows
 
 UNSEEN = {FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS}
 
@@ -70,12 +70,10 @@ class RelaxMaximaPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for maximum in op.walk():
             if isinstance(maximum, graph.ReduceOp) and maximum.kind.data is ReduceKind.MAX:
-                flags = fastmath_of(maximum)
-                known = set[FastMathFlag]() if flags is None else {*flags.data}
                 is_wide = element_type_of(maximum.result.type) in (f32, f64)
-                if is_wide and not known >= UNSEEN and _Row(maximum).is_unseen():
+                if is_wide and not allows(maximum, *UNSEEN) and _Row(maximum).is_unseen():
                     maximum.fastmath = arith.FastMathFlagsAttr(
-                        [flag for flag in FastMathFlag if flag in known | UNSEEN]
+                        [flag for flag in FastMathFlag if flag in UNSEEN or allows(maximum, flag)]
                     )
 
 

@@ -137,7 +137,7 @@ class IndexAnalysis:
 
     def _opaque(self, value: SSAValue) -> IndexExpr:
         depends = self.dependences(value)
-        return opaque(value, tuple(axis for axis in self._enclosing(value) if axis in depends))
+        return opaque(value, tuple(axis for axis in self.axes_around(value) if axis in depends))
 
     def is_opaque(self, value: SSAValue) -> bool:
         """Returns whether an index value is in no other terms than itself, so that code must compute it."""
@@ -168,14 +168,14 @@ class IndexAnalysis:
             # A local buffer is another one in each iteration around its alloc, at equal indices too.
             buffer = owner.memref.owner
             if isinstance(buffer, sched.AllocOp):
-                found |= frozenset(self._enclosing(buffer.result))
+                found |= frozenset(self.axes_around(buffer.result))
             return found
         if isinstance(owner, sched.ReduceOp):
             yielded = frozenset[Axis]().union(*map(self.dependences, owner.yielded))
             return (yielded - {self.axis(owner)}).union(*map(self.dependences, owner.operands))
         # A region may read any axis around it.
         if owner.regions:
-            return frozenset(self._enclosing(value))
+            return frozenset(self.axes_around(value))
         if not owner.operands:
             return frozenset()
         return frozenset[Axis]().union(*(self.dependences(operand) for operand in owner.operands))
@@ -189,9 +189,9 @@ class IndexAnalysis:
             case scf.ForOp() if value is block.args[0]:
                 return frozenset[Axis]().union(*(self.dependences(bound) for bound in around.operands[:3]))
             case _:
-                return frozenset(self._enclosing(value))
+                return frozenset(self.axes_around(value))
 
-    def _enclosing(self, value: SSAValue) -> list[Axis]:
+    def axes_around(self, value: SSAValue) -> list[Axis]:
         """Returns the axes around the place where a value is defined, innermost first."""
         axes: list[Axis] = []
         parent = value.owner.parent_op()

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 from ...dialects import low
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 from ...dialects.low.constant_integer import constant_integer
-from ...dialects.low.prefetch import prefetch_distance, prefetch_level, set_prefetch_distance
+from ...dialects.low.prefetch import copy_prefetch
 from ..machine.target import VECTOR_NBYTES, check_positive, usual_registers
 from ..rewriting.op_effects import Effects, effects_of, is_movable
 
@@ -183,9 +183,7 @@ def _append(body: Block, other: Block) -> None:
             inner.detach()
             body.insert_op_before(inner, last)
             continue
-        distance = prefetch_distance(inner)
-        if distance is not None:
-            set_prefetch_distance(same, distance, prefetch_level(inner))
+        copy_prefetch(inner, same)
         for old, result in zip(inner.results, same.results, strict=True):
             old.replace_all_uses_with(result)
         inner.detach()

@@ -29,7 +29,7 @@ from ....dialects import low, sched
 from ....dialects.buffer_size import extents_of, memref_of, size_of, span_of
 from ....dialects.element_types import element_type_of
 from ....dialects.low.alloca import SHARED
-from ....dialects.low.prefetch import prefetch_distance, prefetch_level, set_prefetch_distance
+from ....dialects.low.prefetch import copy_prefetch
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import IndexExpr
 from ...indices.lanes import LOADED_STRIDES
@@ -304,7 +304,6 @@ class _KernelLowering:
             op_type, result_type = vector.LoadOp, vector_type(op.res.type, vector_axis.vector)
             if stride == -1:
                 address = address + (1 - vector_axis.vector)
-        distance = prefetch_distance(op)
         values: dict[Lanes, SSAValue] = {}
         for lanes in lane_sets(active):
             at = self.indices.write_for(op, address, active, lanes)
@@ -312,8 +311,8 @@ class _KernelLowering:
                 op_type, (self.state.buffers[op.memref], at), result_type, op.location, op.res.name_hint
             )
             loaded = values[lanes].owner
-            if distance is not None and isinstance(loaded, vector.LoadOp):
-                set_prefetch_distance(loaded, distance, prefetch_level(op))
+            if isinstance(loaded, vector.LoadOp):
+                copy_prefetch(op, loaded)
             if stride == -1:
                 values[lanes] = self.writer.emit(
                     low.ReverseOp, (values[lanes],), result_type, op.location, op.res.name_hint

@@ -28,7 +28,7 @@ different kernels be contracted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -47,7 +47,7 @@ from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.hazards import Item, accessed_buffers, item_blocks, items_in
 from ....dialects.modules.kernel_access import access_of, accesses_of
 from ....dialects.sched import OriginAttr, Role
-from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis
 from ...indices.lanes import MOST_LANES, runs_in_lanes
 from ...machine.target import L2_NBYTES, check_positive
@@ -60,6 +60,7 @@ from .merged_kernels import (
     drop_stores,
     element_nest,
     merged_kernel,
+    nested_axes,
     nested_reductions,
 )
 
@@ -215,7 +216,7 @@ class _Merger:
                 earlier = None
                 if not target.launches:
                     near = finished[max(closed, len(finished) - MOST_ITEMS_BACK) :]
-                    earlier = self._earlier(near, groups, item, passed)
+                    earlier = self._earlier(near, groups, item, reads, writes, passed)
                 if earlier is None:
                     target.add(item, reads, writes)
                     target.place = len(passed)
@@ -235,13 +236,14 @@ class _Merger:
         finished: Sequence[_Group],
         groups: Sequence[_Group],
         launch: sched.LaunchOp,
+        reads: Sequence[SSAValue],
+        writes: Sequence[SSAValue],
         passed: Sequence[tuple[Sequence[SSAValue], Sequence[SSAValue]]],
     ) -> _Group | None:
         """Returns the group of reductions that a launch moves up to; None if there is none."""
         found = self._candidate(launch)
         if found is None or not found.reductions:
             return None
-        reads, writes = accessed_buffers(launch, self.accesses)
         for group in reversed(finished):
             if group.place < len(passed) - MOST_ITEMS_BACK:
                 continue
@@ -320,17 +322,9 @@ class _Merger:
         kernel = self.kernels.get(name)
         if kernel is None:
             return None
-        found, block = list[Extent](), kernel.body.block
-        reductions: list[sched.ReduceOp] = []
-        while True:
-            reductions += [op for op in block.ops if isinstance(op, sched.ReduceOp)]
-            inner = block.last_op
-            if not isinstance(inner, sched.AxisOp):
-                break
-            found.append(inner.extent)
-            block = inner.body.block
-        extents = {loop.extent for op in reductions for loop in nested_reductions(op)}
-        return (*found, *sorted(extents, key=str)) if reductions else None
+        nest = ElementNest(kernel, nested_axes(kernel), {})
+        extents = {loop.extent for _, op in nest.reductions for loop in nested_reductions(op)}
+        return (*nest.extents, *sorted(extents, key=str)) if extents else None
 
     def _fits(
         self,
@@ -499,7 +493,7 @@ def _reduction_of(
         width = MOST_LANES
     else:
         return None
-    around = {analysis.axis(loop) for loop in _loops_around(loops[-1])}
+    around = {own, *analysis.axes_around(loops[-1].result)}
     if op.kind.data.adds_products and any(around - {*analysis.address(load).axes()} for load in loads):
         return None
     extents = tuple(loop.extent for loop in loops)
@@ -507,14 +501,6 @@ def _reduction_of(
     if upper_bound(product(extents)) * read > cached_nbytes:
         return None
     return _Reduction(depth, extents, has_lanes)
-
-
-def _loops_around(op: Loop) -> Iterator[Loop]:
-    """Yields a loop, and those that it stands in."""
-    around: Operation | None = op
-    while isinstance(around, Loop):
-        yield around
-        around = around.parent_op()
 
 
 def _conflicts(

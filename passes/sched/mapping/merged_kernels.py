@@ -68,16 +68,24 @@ class ElementNest:
                     yield op
 
     @property
-    def reductions(self) -> Iterator[tuple[int, sched.ReduceOp]]:
+    def reductions(self) -> list[tuple[int, sched.ReduceOp]]:
         """The reductions, the outermost of several dims, and how many axes each stands in."""
-        for op in self.ops:
-            if isinstance(op, sched.ReduceOp):
-                yield self.depth(op), op
+        return [(self.depth(op), op) for op in self.ops if isinstance(op, sched.ReduceOp)]
 
     def depth(self, op: Operation) -> int:
         """Returns how many of the axes one of `ops` stands in."""
         around = op.parent_op()
         return self.axes.index(around) + 1 if isinstance(around, sched.AxisOp) else 0
+
+
+def nested_axes(kernel: sched.KernelOp) -> tuple[sched.AxisOp, ...]:
+    """Returns the axes of a kernel that each end what is around them, from the outside in."""
+    axes: list[sched.AxisOp] = []
+    inner = kernel.body.block.last_op
+    while isinstance(inner, sched.AxisOp):
+        axes.append(inner)
+        inner = inner.body.block.last_op
+    return tuple(axes)
 
 
 def nested_reductions(op: sched.ReduceOp) -> list[sched.ReduceOp]:
@@ -87,14 +95,11 @@ def nested_reductions(op: sched.ReduceOp) -> list[sched.ReduceOp]:
 
 def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
     """Returns a kernel as a nest of which each iteration stores elements of its own; None if it is none."""
-    axes: list[sched.AxisOp] = []
-    block = kernel.body.block
-    while isinstance(inner := block.last_op, sched.AxisOp):
-        if inner.count is not None or inner.mapping != sched.MappingAttr.get():
-            return None
-        axes.append(inner)
-        block = inner.body.block
-    nest = ElementNest(kernel, tuple(axes), {})
+    axes = nested_axes(kernel)
+    if any(axis.count is not None or axis.mapping != sched.MappingAttr.get() for axis in axes):
+        return None
+    block = axes[-1].body.block if axes else kernel.body.block
+    nest = ElementNest(kernel, axes, {})
     numbers: dict[SSAValue, int] = {axis.index: number for number, axis in enumerate(axes)}
     places: dict[int, set[Place]] = {}
     for op in nest.ops:
@@ -116,7 +121,7 @@ def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
         elif op.regions or not is_side_effect_free(op):
             return None
     found = {number: frozenset(each) for number, each in places.items()}
-    return ElementNest(kernel, tuple(axes), found) if axes else None
+    return ElementNest(kernel, axes, found) if axes else None
 
 
 def _loads_of_reduction(op: sched.ReduceOp) -> list[int] | None:
@@ -187,7 +192,7 @@ class _Writer:
         """What is computed, by what it is computed of, and how many axes it stands in."""
         self.stored: dict[SSAValue, SSAValue] = {}
         """What each buffer holds at the one place that it is accessed at."""
-        self.has_reductions = any(True for nest in nests for _ in nest.reductions)
+        self.has_reductions = any(nest.reductions for nest in nests)
         self.first_store: memref.StoreOp | None = None
 
     def write(self, nest: ElementNest, numbers: Sequence[int]) -> None:
