@@ -116,7 +116,9 @@ class _Check:
         if all(depth is not None and depth > 0 for depth in depths):
             rows, columns = op.rows.value.data, op.columns.value.data
             steps = [*zip(depths, op.lhs_steps, strict=True)]
-            self._place(op, op.lhs, op.lhs_at, ((rows, op.lhs_row), *steps), 1)
+            # Of rows that some steps leave out each may be one that there is not in `lhs`.
+            if op.ranges is None:
+                self._place(op, op.lhs, op.lhs_at, ((rows, op.lhs_row), *steps), 1)
             self._place(op, op.rhs, op.rhs_at, (*zip(depths, op.rhs_steps, strict=True),), columns)
 
     def _place(

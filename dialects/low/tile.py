@@ -7,6 +7,7 @@ A backend has a rule of its own for it, or `expand-tiles` makes loops of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from xdsl.dialects.builtin import (
     I64,
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f32,
     f64,
+    i1,
     i8,
     i16,
     i32,
@@ -41,6 +43,9 @@ from ..element_types import NARROW_FLOATS, element_type_of, is_float
 from .constant_integer import constant_integer
 
 INDEX = IndexType()
+
+RowRanges = tuple[int, Sequence[tuple[int, int]]]
+"""The number of a depth, and for each of its steps the first row that it adds to and where these end."""
 
 SUM_TYPES: tuple[Attribute, ...] = (f32, f64, i32, i64)
 """What a tile adds up in."""
@@ -78,6 +83,11 @@ class TileFmaOp(IRDLOperation):
     With `live` behind the columns only so many of them exist: no others are read or written. Behind the rows
     it says the same of these, of which there are at least half, rounded up.
 
+    `rows` behind the depths says which rows each step of one of them adds to: of depth number 2, which has as
+    many steps as there are ranges, from the first number up to the second one, exclusive. Nothing of `lhs` is
+    read for the others. It is not the last depth, and there are no rows whose number varies. With `if` behind
+    the ranges a step whose condition does not hold adds to all rows.
+
     `prefetch` says what the next tile reads. Step k prefetches `count` elements from `at + k * step` on: of
     the only depth, or of several all but the last one, as one number. A prefetch changes nothing but time,
     and its elements need not exist.
@@ -102,6 +112,9 @@ class TileFmaOp(IRDLOperation):
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     low.tile_fma 7 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] prefetch rhs[%next_b, 152, 152]
+        : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
+    low.tile_fma 14 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
+        depth [%three, %k] rows 0 [1 to 14, 0 to 14, 0 to 13] if [%first, %true, %last]
         : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     low.tile_fma 14 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * unsigned %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xi8>
@@ -136,6 +149,9 @@ class TileFmaOp(IRDLOperation):
     live_rows = opt_operand_def(INDEX)
     lhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
     rhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
+    cut = var_operand_def(i1)
+    ranged_depth = opt_prop_def(IntegerAttr[I64])
+    row_ranges = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -154,17 +170,20 @@ class TileFmaOp(IRDLOperation):
         unsigned: tuple[bool, bool] = (False, False),
         nibbles: bool = False,
         live_rows: SSAValue | None = None,
+        ranges: RowRanges | None = None,
+        cut: Sequence[SSAValue] = (),
     ):
         """
         `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
         and a step for each depth. `rhs` is a buffer, the index at which its tile begins, and a step for each
         depth. A prefetch of `lhs` or `rhs` is an index, a step and a count. `unsigned` says how the integers
-        of `lhs` and of `rhs` are read, `nibbles` that the bytes of `rhs` have two numbers each.
+        of `lhs` and of `rhs` are read, `nibbles` that the bytes of `rhs` have two numbers each, and `ranges`
+        which rows the steps of a depth add to, where `cut` holds for each of them, if anything does.
         """
         super().__init__(
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
             + [None if each is None else each[0] for each in (lhs_next, rhs_next)]
-            + [live_rows],
+            + [live_rows, cut],
             properties={
                 "rows": IntegerAttr(shape[0], i64),
                 "columns": IntegerAttr(shape[1], i64),
@@ -176,8 +195,18 @@ class TileFmaOp(IRDLOperation):
                 "rhs_nibbles": UnitAttr() if nibbles else None,
                 "lhs_next_steps": _steps_of(lhs_next),
                 "rhs_next_steps": _steps_of(rhs_next),
+                "ranged_depth": None if ranges is None else IntegerAttr(ranges[0], i64),
+                "row_ranges": None if ranges is None else DenseArrayBase.from_list(i64, [*chain(*ranges[1])]),
             },
         )
+
+    @property
+    def ranges(self) -> RowRanges | None:
+        """The depth whose steps add to some rows alone, and from which to which row each of them does."""
+        if self.ranged_depth is None or self.row_ranges is None:
+            return None
+        numbers = self.row_ranges.get_values()
+        return self.ranged_depth.value.data, tuple(zip(numbers[::2], numbers[1::2], strict=False))
 
     @classmethod
     def parse(cls, parser: Parser) -> TileFmaOp:
@@ -202,6 +231,10 @@ class TileFmaOp(IRDLOperation):
         rhs, rhs_indices = _parse_place(parser)
         parser.parse_keyword("depth")
         depths = _parse_indices(parser)
+        ranges = _parse_ranges(parser)
+        cut = list[SSAValue]()
+        if ranges is not None and parser.parse_optional_keyword("if") is not None:
+            cut = _parse_values(parser, i1)
         lhs_next, rhs_next = None, None
         if parser.parse_optional_keyword("prefetch") is not None:
             if parser.parse_optional_keyword("lhs") is not None:
@@ -236,6 +269,8 @@ class TileFmaOp(IRDLOperation):
             (lhs_unsigned, rhs_unsigned),
             nibbles,
             live_rows,
+            ranges,
+            cut,
         )
         op.attributes.update(attributes)
         return op
@@ -263,6 +298,14 @@ class TileFmaOp(IRDLOperation):
         printer.print_string(" depth [")
         printer.print_list(self.depths, printer.print_ssa_value)
         printer.print_string("]")
+        if self.ranges is not None:
+            number, ranges = self.ranges
+            words = ", ".join(f"{first} to {end}" for first, end in ranges)
+            printer.print_string(f" rows {number} [{words}]")
+        if self.cut:
+            printer.print_string(" if [")
+            printer.print_list(self.cut, printer.print_ssa_value)
+            printer.print_string("]")
         if self.lhs_next is not None or self.rhs_next is not None:
             printer.print_string(" prefetch")
         for name, place, steps in self._next:
@@ -306,6 +349,7 @@ class TileFmaOp(IRDLOperation):
                 raise VerifyException(f"{self.name}: {name} is unsigned {buffer.type}, expected integers")
         if self.rhs_nibbles is not None:
             self._verify_nibbles()
+        self._verify_ranges()
         is_cut = self.live is not None or self.live_rows is not None
         if self.transposed is not None and (self.accumulates is not None or is_cut):
             what = "+=" if self.accumulates is not None else "live"
@@ -321,6 +365,37 @@ class TileFmaOp(IRDLOperation):
         # Whether a load sees new sums or old elements would depend on when a backend stores the sums.
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
+
+    def _verify_ranges(self) -> None:
+        if (self.ranged_depth is None) != (self.row_ranges is None):
+            raise VerifyException(
+                f"{self.name}: rows of a depth (expected its number and its ranges, or none)"
+            )
+        if self.ranges is None or self.row_ranges is None:
+            if self.cut:
+                raise VerifyException(f"{self.name}: {len(self.cut)} conditions and no ranges of rows")
+            return
+        number, ranges = self.ranges
+        if not 0 <= number < len(self.depths) - 1:
+            raise VerifyException(
+                f"{self.name}: rows of depth {number} of {len(self.depths)} (expected one before the last)"
+            )
+        steps, count = constant_integer(self.depths[number]), len(self.row_ranges.get_values())
+        if steps is None or count != 2 * steps:
+            raise VerifyException(
+                f"{self.name}: {count} bounds of rows for depth {number} of "
+                f"{'unknown' if steps is None else steps} steps (expected two for each of a known number)"
+            )
+        if self.cut and len(self.cut) != steps:
+            raise VerifyException(
+                f"{self.name}: {len(self.cut)} conditions of {steps} ranges of rows (expected each)"
+            )
+        rows = self.rows.value.data
+        for first, end in ranges:
+            if not 0 <= first <= end <= rows:
+                raise VerifyException(f"{self.name}: rows {first} to {end} of {rows}")
+        if self.live_rows is not None:
+            raise VerifyException(f"{self.name}: rows of a depth, and a number of rows that varies")
 
     def _verify_nibbles(self) -> None:
         if element_type_of(self.rhs.type) != i8 or self.rhs_unsigned is not None:
@@ -347,8 +422,12 @@ def _print_live(printer: Printer, live: SSAValue | None) -> None:
 
 
 def _parse_indices(parser: Parser) -> list[SSAValue]:
+    return _parse_values(parser, INDEX)
+
+
+def _parse_values(parser: Parser, type: Attribute) -> list[SSAValue]:
     found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-    return [parser.resolve_operand(index, INDEX) for index in found]
+    return [parser.resolve_operand(value, type) for value in found]
 
 
 def _steps_of(next: tuple[SSAValue, int, int] | None) -> DenseArrayBase[I64] | None:
@@ -366,6 +445,19 @@ def _parse_next(parser: Parser) -> tuple[SSAValue, int, int]:
     return place, step, count
 
 
+def _parse_ranges(parser: Parser) -> RowRanges | None:
+    if parser.parse_optional_keyword("rows") is None:
+        return None
+
+    def parse_range() -> tuple[int, int]:
+        first = parser.parse_integer(allow_boolean=False)
+        parser.parse_keyword("to")
+        return first, parser.parse_integer(allow_boolean=False)
+
+    number = parser.parse_integer(allow_boolean=False)
+    return number, tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_range))
+
+
 def _parse_place(parser: Parser) -> tuple[UnresolvedOperand, list[SSAValue]]:
     return parser.parse_unresolved_operand(), _parse_indices(parser)
 
@@ -379,6 +471,6 @@ def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]
 
 
 def sizes_of_tile(op: TileFmaOp) -> tuple[SSAValue, ...]:
-    """Returns the indices that say how far a tile reaches and how it steps, but not where it begins."""
-    rest = (op.acc_row, op.lhs_row, *op.lhs_steps, *op.rhs_steps, *op.depths)
+    """Returns the values that say how far a tile reaches and how it steps, but not where it begins."""
+    rest = (op.acc_row, op.lhs_row, *op.lhs_steps, *op.rhs_steps, *op.depths, *op.cut)
     return (*rest, *(live for live in (op.live, op.live_rows) if live is not None))

@@ -26,8 +26,9 @@ Requires: nothing. Ensures: no `low.tile_fma` remains; what the module computes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.builder import Builder
@@ -52,7 +53,7 @@ from ...dialects.low import AllocaOp, Conversion, ConvertOp, KernelOp, SelectOp,
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.nibbles import NIBBLE_BITS
 from ...dialects.low.prefetch import set_prefetch_distance
-from ...dialects.low.tile import INDEX
+from ...dialects.low.tile import INDEX, RowRanges
 from ..indices.lanes import MOST_LANES
 from ..machine.target import VECTOR_NBYTES, check_positive, usual_registers
 from .kernel_front import KernelFront
@@ -92,6 +93,14 @@ class _Piece:
 
     first: SSAValue
     lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Neighbouring rows: their numbers, and how far each is behind the first one of the tile in `lhs`."""
+
+    numbers: range
+    places: Sequence[SSAValue]
 
 
 def _expand(op: TileFmaOp, vector_nbytes: int, at_once: int, front: KernelFront) -> None:
@@ -164,7 +173,7 @@ class _TileWriter:
                 self._load(op.acc, self._acc_at(row, piece, alive[row]), piece.lanes) for row, piece in places
             ]
         lhs_rows = [self._row(row, op.lhs_row, alive[row]) for row in rows]
-        sums = self._sum(sums, 0, lhs_rows, pieces, op.lhs_at, op.rhs_at)
+        sums = self._sum(sums, 0, _Rows(rows, lhs_rows), pieces, op.lhs_at, op.rhs_at)
         for (row, piece), value in zip(places, sums, strict=True):
             if op.transposed is not None:
                 self._store_column(value, row, piece)
@@ -199,7 +208,7 @@ class _TileWriter:
         self,
         sums: Sequence[SSAValue],
         depth: int,
-        lhs_rows: Sequence[SSAValue],
+        rows: _Rows,
         pieces: Sequence[_Piece],
         lhs_at: SSAValue,
         rhs_at: SSAValue,
@@ -209,7 +218,9 @@ class _TileWriter:
         op = self.op
         if depth == len(op.depths):
             nibble = step if op.rhs_nibbles is not None else None
-            return self._multiply_add(sums, lhs_rows, pieces, lhs_at, rhs_at, nibble)
+            return self._multiply_add(sums, rows.places, pieces, lhs_at, rhs_at, nibble)
+        if op.ranges is not None and op.ranges[0] == depth:
+            return self._sum_of_rows(sums, op.ranges, rows, pieces, lhs_at, rhs_at)
         body = Block(arg_types=[INDEX, *(value.type for value in sums)])
         k, *carried = body.args
         loop = scf.ForOp(self.index(0), op.depths[depth], self.index(1), sums, body)
@@ -219,9 +230,77 @@ class _TileWriter:
         outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
         lhs_at = self.sum(lhs_at, self.product(k, op.lhs_steps[depth]))
         rhs_at = self.sum(rhs_at, self.product(k, op.rhs_steps[depth]))
-        self.insert(scf.YieldOp(*self._sum(carried, depth + 1, lhs_rows, pieces, lhs_at, rhs_at, k)))
+        self.insert(scf.YieldOp(*self._sum(carried, depth + 1, rows, pieces, lhs_at, rhs_at, k)))
         self.builder = outer
         return list(loop.results)
+
+    def _sum_of_rows(
+        self,
+        sums: Sequence[SSAValue],
+        ranges: RowRanges,
+        rows: _Rows,
+        pieces: Sequence[_Piece],
+        lhs_at: SSAValue,
+        rhs_at: SSAValue,
+    ) -> list[SSAValue]:
+        """As `_sum`, for a depth of which each step adds to some of the rows alone."""
+        (depth, steps), op, found = ranges, self.op, list(sums)
+        for number, taken in enumerate(steps):
+            k = self.index(number)
+            step = partial(
+                self._step_of_rows,
+                depth=depth,
+                rows=rows,
+                pieces=pieces,
+                lhs_at=self.sum(lhs_at, self.product(k, op.lhs_steps[depth])),
+                rhs_at=self.sum(rhs_at, self.product(k, op.rhs_steps[depth])),
+                k=k,
+            )
+            if op.cut:
+                everywhere = partial(step, found, (0, op.rows.value.data))
+                found = self._either(op.cut[number], partial(step, found, taken), everywhere)
+            else:
+                found = step(found, taken)
+        return found
+
+    def _step_of_rows(
+        self,
+        sums: Sequence[SSAValue],
+        taken: tuple[int, int],
+        depth: int,
+        rows: _Rows,
+        pieces: Sequence[_Piece],
+        lhs_at: SSAValue,
+        rhs_at: SSAValue,
+        k: SSAValue,
+    ) -> list[SSAValue]:
+        """Returns `sums`, those of the rows that are `taken` with the products of a step of a depth added."""
+        first, end = (min(max(row - rows.numbers.start, 0), len(rows.numbers)) for row in taken)
+        found, here = list(sums), slice(first * len(pieces), end * len(pieces))
+        if found[here]:
+            some = _Rows(rows.numbers[first:end], rows.places[first:end])
+            found[here] = self._sum(found[here], depth + 1, some, pieces, lhs_at, rhs_at, k)
+        return found
+
+    def _either(
+        self,
+        condition: SSAValue,
+        on_true: Callable[[], list[SSAValue]],
+        on_false: Callable[[], list[SSAValue]],
+    ) -> list[SSAValue]:
+        """Writes a branch, and returns what it gives."""
+        outer, blocks, types = self.builder, (Block(), Block()), list[Attribute]()
+        for block, write in zip(blocks, (on_true, on_false), strict=True):
+            self.builder = Builder(InsertPoint.at_end(block))
+            results = write()
+            types = [value.type for value in results]
+            self.insert(scf.YieldOp(*results))
+        self.builder = outer
+        new = scf.IfOp(condition, types, Region(blocks[0]), Region(blocks[1]))
+        self.insert(new)
+        for result in new.results:
+            result.name_hint = "sum"
+        return list(new.results)
 
     def _multiply_add(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -436,20 +437,33 @@ class Emitter:
         results: Sequence[tuple[SSAValue, str]],
     ) -> None:
         """Writes a two-way branch; `results` are the values that the two blocks yield, with their types."""
+        types = [type for _, type in results]
+        otherwise = None if else_block is None else partial(self.write_block, else_block)
+        phis = self.write_either(condition, types, partial(self.write_block, then_block), otherwise)
+        for (result, _), phi in zip(results, phis, strict=True):
+            self.define(result, phi)
+
+    def write_either(
+        self,
+        condition: str,
+        types: Sequence[str],
+        on_true: Callable[[], Sequence[str]],
+        on_false: Callable[[], Sequence[str]] | None,
+    ) -> list[str]:
+        """Writes a two-way branch; returns what the values are, of these types, that the two ways give."""
         then_label, end = self.names.fresh("then"), self.names.fresh("end_if")
-        else_label = end if else_block is None else self.names.fresh("else")
+        else_label = end if on_false is None else self.names.fresh("else")
         self.lines.append(f"  br i1 {condition}, label {then_label}, label {else_label}")
         self.start(then_label)
-        on_true = self.write_block(then_block)
-        then_end = self._label
+        then_values, then_end = on_true(), self._label
         self.branch(end)
-        on_false: Sequence[str] = ()
-        else_end = ""
-        if else_block is not None:
+        else_values, else_end = list[str](), ""
+        if on_false is not None:
             self.start(else_label)
-            on_false = self.write_block(else_block)
-            else_end = self._label
+            else_values, else_end = on_false(), self._label
             self.branch(end)
         self.start(end)
-        for (result, type), a, b in zip(results, on_true, on_false, strict=True):
-            self.define(result, f"phi {type} [ {a}, {then_end} ], [ {b}, {else_end} ]")
+        return [
+            f"phi {type} [ {a}, {then_end} ], [ {b}, {else_end} ]"
+            for type, a, b in zip(types, then_values, else_values, strict=bool(types))
+        ]

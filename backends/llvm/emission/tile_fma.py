@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from xdsl.dialects.builtin import I64, DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
@@ -89,7 +90,8 @@ class _Part:
 class _Depth:
     """
     One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`. Of steps that are
-    `count` at once, `apart` is how far these are from one another in `rhs`.
+    `count` at once, `apart` is how far these are from one another in `rhs`. `ranges` are the rows of the tile
+    that each step adds to, where these are not all.
     """
 
     extent: Amount
@@ -97,6 +99,7 @@ class _Depth:
     rhs_step: Amount
     count: int = 1
     apart: Amount = 0
+    ranges: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,8 @@ class _TileWriter:
         lhs_row = self._amount(op.lhs_row)
         self.lhs_rows = self._offsets(lhs_row)
         self.lhs_moved = self._product(self.lacking, lhs_row)
+        self.taken = slice(0, part.rows)
+        """The rows of the part that what is being written adds to."""
         self.is_one_depth = len(op.depths) == 1
         self.turn: Amount = 0
         """The number of the step, of all depths but the last one, where there are several."""
@@ -212,7 +217,11 @@ class _TileWriter:
     def _depths(self) -> list[_Depth]:
         op, amount = self.op, self._amount
         steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
-        return [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
+        depths = [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
+        if op.ranges is not None:
+            number, ranges = op.ranges
+            depths[number] = replace(depths[number], ranges=ranges)
+        return depths
 
     def _store_part(self, value: str, place: str, count: int) -> None:
         """Stores the first `count` lanes of a vector."""
@@ -235,6 +244,8 @@ class _TileWriter:
         if not depths:
             return self._add_products(lhs, rhs, sums)
         depth, *inner = depths
+        if depth.ranges:
+            return self._sum_of_rows(depth, inner, lhs, rhs, sums)
         if not inner and self.op.rhs_nibbles is not None:
             return self._add_nibbles(depth, lhs, rhs, sums)
         if not inner and (count := self._at_once(depth)) > 1:
@@ -252,6 +263,46 @@ class _TileWriter:
         elif main:
             lhs, rhs, sums = self._run(replace(depth, extent=main), unroll, inner, lhs, rhs, sums)
         return self._in_a_row(main, extent - main, depth, inner, lhs, rhs, sums)[2]
+
+    def _sum_of_rows(
+        self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
+    ) -> list[str]:
+        """Writes the steps of a depth of which each adds to some rows alone."""
+        part, cut, rereads = self.part, self.op.cut, self._rereads(depth, len(depth.ranges))
+        for number, (begin, end) in enumerate(depth.ranges):
+            if number and rereads:
+                lhs = self.emitter.hidden(lhs)
+            some = slice(max(begin - part.row, 0), max(min(end - part.row, part.rows), 0))
+            step = partial(self._step_of_rows, depth, inner, number, lhs, rhs, sums)
+            is_cut = constant_integer(cut[number]) if cut else 1
+            if is_cut is not None:
+                sums = step(some if is_cut else self.taken)
+            else:
+                types = [self.type] * len(sums)
+                ways = partial(step, some), partial(step, self.taken)
+                phis = self.emitter.write_either(self.emitter.values[cut[number]], types, *ways)
+                sums = [self.emitter.emit(phi, "sum") for phi in phis]
+            lhs, rhs = self._step(self.lhs, lhs, depth.lhs_step), self._step(self.rhs, rhs, depth.rhs_step)
+        return sums
+
+    def _step_of_rows(
+        self,
+        depth: _Depth,
+        inner: Sequence[_Depth],
+        number: int,
+        lhs: str,
+        rhs: str,
+        sums: list[str],
+        rows: slice,
+    ) -> list[str]:
+        """Writes a step of a depth for some rows of the part, and returns the sums of all of them."""
+        if rows.start >= rows.stop:
+            return sums
+        before, self.taken = self.taken, rows
+        here, found = slice(rows.start * self.vectors, rows.stop * self.vectors), list(sums)
+        found[here] = self._next(depth, inner, number, lhs, rhs, found[here])[2]
+        self.taken = before
+        return found
 
     def _in_a_row(
         self,
@@ -457,7 +508,7 @@ class _TileWriter:
 
     def _lhs_places(self, lhs: str) -> list[str]:
         """Returns where each row of the part has its factor, given that of the first row."""
-        return self._rows(self.lhs, lhs, self.lhs_rows, self.lhs_moved)
+        return self._rows(self.lhs, lhs, self.lhs_rows[self.taken], self.lhs_moved)
 
     def _fetch_ahead(self, rhs: str) -> None:
         """Fetches what a later step loads of `rhs`, where the op says how far ahead."""

@@ -12,7 +12,6 @@ cached (1.4 s -> 1.5 s for a 3x3 convolution), as what an op does for each vecto
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -120,20 +119,44 @@ class _Tile:
         return f"{text[self.op.acc_at]} + {row} * {text[self.op.acc_row]} + {column}"
 
     def _sum(self, sums: dict[tuple[int, int], str]) -> None:
-        kernel, op, text = self.kernel, self.op, self.kernel.expressions
-        lhs, rhs, k = text[op.lhs_at], text[op.rhs_at], ""
-        with ExitStack() as loops:
-            for depth, lhs_step, rhs_step in zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True):
-                k = kernel.fresh("k")
-                kernel.line(f"for (long {k} = 0; {k} < {text[depth]}; ++{k}) {{")
-                loops.callback(kernel.line, "}")
-                loops.enter_context(kernel.deeper())
-                lhs += f" + {k} * {text[lhs_step]}"
-                rhs += f" + {k} * {text[rhs_step]}"
-            last = k if op.rhs_nibbles is not None else None
-            self._add_products(sums, lhs, rhs, last)
+        text = self.kernel.expressions
+        self._sum_from(0, self.rows, sums, text[self.op.lhs_at], text[self.op.rhs_at], "")
 
-    def _add_products(self, sums: dict[tuple[int, int], str], lhs: str, rhs: str, nibble: str | None) -> None:
+    def _sum_from(
+        self, number: int, rows: range, sums: dict[tuple[int, int], str], lhs: str, rhs: str, last: str
+    ) -> None:
+        """Writes the loops over the depths from `number` on, for some rows; `last` counts the one before."""
+        kernel, op, text = self.kernel, self.op, self.kernel.expressions
+        if number == len(op.depths):
+            self._add_products(rows, sums, lhs, rhs, last if op.rhs_nibbles is not None else None)
+            return
+        lhs_step, rhs_step = text[op.lhs_steps[number]], text[op.rhs_steps[number]]
+        if op.ranges is not None and op.ranges[0] == number:
+            for step, (first, end) in enumerate(op.ranges[1]):
+                some = range(max(first, rows.start), min(end, rows.stop))
+                places = f"{lhs} + {step} * {lhs_step}", f"{rhs} + {step} * {rhs_step}"
+                if not op.cut:
+                    if some:
+                        self._sum_from(number + 1, some, sums, *places, str(step))
+                    continue
+                for rows_of, sign in ((some, ""), (rows, "!")):
+                    kernel.line(f"if ({sign}{text[op.cut[step]]}) {{")
+                    with kernel.deeper():
+                        if rows_of:
+                            self._sum_from(number + 1, rows_of, sums, *places, str(step))
+                    kernel.line("}")
+            return
+        k = kernel.fresh("k")
+        kernel.line(f"for (long {k} = 0; {k} < {text[op.depths[number]]}; ++{k}) {{")
+        with kernel.deeper():
+            self._sum_from(
+                number + 1, rows, sums, f"{lhs} + {k} * {lhs_step}", f"{rhs} + {k} * {rhs_step}", k
+            )
+        kernel.line("}")
+
+    def _add_products(
+        self, rows: range, sums: dict[tuple[int, int], str], lhs: str, rhs: str, nibble: str | None
+    ) -> None:
         kernel, op = self.kernel, self.op
         columns: list[str] = []
         for column, lanes in self.pieces:
@@ -141,7 +164,7 @@ class _Tile:
             value = self._load(op.rhs, f"{rhs} + {column}", lanes, op.rhs_unsigned is not None, nibble)
             kernel.line(f"const {vector_type(self.element, lanes)} {name} = {value};")
             columns.append(name)
-        for row in self.rows:
+        for row in rows:
             factor = kernel.fresh("factor")
             is_live = self._is_live(row)
             # A row that there is not adds up the products of the first one, which are not stored.

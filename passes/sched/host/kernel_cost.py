@@ -143,8 +143,12 @@ class _Counter:
         rows, columns, steps = op.rows.value.data, op.columns.value.data, 1
         for depth in op.depths:
             steps *= _known(depth)
-        self._cost.flops += 2 * times * rows * columns * steps
-        self._access(self._cost.loads, op.lhs, times * rows * steps)
+        products = rows * steps
+        if op.ranges is not None:
+            taken = sum(end - first for first, end in op.ranges[1])
+            products = taken * steps // len(op.ranges[1])
+        self._cost.flops += 2 * times * columns * products
+        self._access(self._cost.loads, op.lhs, times * products)
         self._access(self._cost.loads, op.rhs, times * columns * steps)
         if op.accumulates is not None:
             self._access(self._cost.loads, op.acc, times * rows * columns)

@@ -17,6 +17,7 @@ from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context
 from tenon.dialects.low import KernelOp, TileFmaOp
+from tenon.dialects.low.tile import RowRanges
 from tenon.dialects.modules.kernel_access import access_of
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
@@ -50,6 +51,9 @@ class Tile:
     unsigned: tuple[bool, bool] = (False, False)
     nibbles: bool = False
     live_rows: int | None = None
+    ranges: RowRanges | None = None
+    cut: tuple[str, ...] = ()
+    """The condition of each range: `%is_first`, which holds in the first work-group, `%true` or `%false`."""
 
     @property
     def steps(self) -> tuple[list[int], list[int]]:
@@ -110,6 +114,13 @@ class Tile:
         sign = "+=" if self.accumulates else "="
         of_lhs, of_rhs = (" unsigned" if each else "" for each in self.unsigned)
         of_rhs += " nibbles" if self.nibbles else ""
+        rows = ""
+        if self.ranges is not None:
+            words = ", ".join(f"{first} to {end}" for first, end in self.ranges[1])
+            rows = f"rows {self.ranges[0]} [{words}]"
+            rows += f" if [{', '.join(self.cut)}]" if self.cut else ""
+            lines += ["%zero = arith.constant 0 : index", "%is_first = arith.cmpi eq, %g, %zero : index"]
+            lines += ["%true = arith.constant true", "%false = arith.constant false"]
         return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
@@ -117,7 +128,7 @@ class Tile:
           low.tile_fma {self.rows}{live_rows} x {self.columns}{live}{transposed}{ahead}
             %acc[%acc_at, %acc_row] {sign}{of_lhs}
             %lhs[%lhs_at, %lhs_row, {lhs}] *{of_rhs} %rhs[%rhs_at, {rhs}]
-            depth [{depths}] {self.prefetch} : {", ".join(buffers)}
+            depth [{depths}] {rows} {self.prefetch} : {", ".join(buffers)}
         }}"""
 
     def arrays(self) -> list[Array]:
@@ -149,6 +160,12 @@ class Tile:
                     place = slice(acc_at + row, acc_at + row + columns * self.row, self.row)
                 total = acc[place] if self.accumulates else np.zeros(columns, acc.dtype)
                 for at in np.ndindex(self.depths):
+                    if self.ranges is not None:
+                        first, end = self.ranges[1][at[self.ranges[0]]]
+                        cut = self.cut[at[self.ranges[0]]] if self.cut else "%true"
+                        is_cut = {"%true": True, "%false": False, "%is_first": group == 0}[cut]
+                        if is_cut and not first <= row < end:
+                            continue
                     a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
                     first = rhs_at + int(np.dot(rhs_steps, at))
                     b = rhs[first : first + columns]
@@ -232,6 +249,36 @@ TILES = [
     Tile(4, 35, types=("f32", "i16", "i8"), unsigned=(True, True)),
     Tile(3, 33, types=("f64", "i32", "i16"), unsigned=(True, False), live=18),
     Tile(3, 40, types=("f64", "f32", "i32"), unsigned=(False, True), transposed=True),
+    # Steps that add to some rows alone: of one part and of several, to none, beside all else that there is.
+    Tile(14, 32, (3, 7), lhs_row=20, ranges=(0, ((1, 14), (0, 14), (0, 13)))),
+    Tile(14, 32, (2, 3, 40), lhs_row=2, ranges=(1, ((1, 14), (0, 14), (0, 13))), transposed=True, ahead=9),
+    Tile(5, 31, (3, 2, 4), lhs_row=100, ranges=(1, ((0, 0), (2, 5)))),
+    Tile(40, 19, (2, 5), lhs_row=7, ranges=(0, ((39, 40), (0, 3))), accumulates=True),
+    Tile(7, 33, (2, 2, 40), types=("f64", "f32", "f64"), lhs_row=7, ranges=(0, ((2, 5), (7, 7)))),
+    Tile(6, 33, (2, 9), types=("f32", "bf16", "bf16"), lhs_row=9, ranges=(0, ((1, 6), (0, 1))), live=18),
+    Tile(4, 35, (2, 7), types=("i32", "i16", "i8"), lhs_row=7, ranges=(0, ((3, 4), (0, 4)))),
+    Tile(4, 20, (2, 4, 2), types=("f32", "f32", "i8"), lhs_row=8, ranges=(0, ((1, 2), (0, 4))), nibbles=True),
+    Tile(
+        8, 32, (3, 2, 5), lhs_row=40, ranges=(0, ((1, 8), (8, 8), (0, 7))), prefetch="prefetch rhs[%g, 9, 9]"
+    ),
+    # The same in the first tile alone, or where that is known.
+    Tile(
+        14,
+        32,
+        (2, 3, 40),
+        lhs_row=2,
+        ranges=(1, ((1, 14), (0, 14), (0, 13))),
+        cut=("%is_first", "%true", "%is_first"),
+    ),
+    Tile(
+        40,
+        19,
+        (3, 5),
+        lhs_row=7,
+        ranges=(0, ((39, 40), (0, 3), (1, 1))),
+        cut=("%is_first", "%is_first", "%false"),
+        accumulates=True,
+    ),
     # Pairs of products, of even and odd depths, in loops and not, around other dims, and what makes none.
     Tile(5, 35, (7,), types=("i32", "i16", "i8"), lhs_row=7),
     Tile(14, 32, (40,), types=("i32", "i16", "i8"), lhs_row=40, unsigned=(False, True), ahead=9),
@@ -368,6 +415,31 @@ def test_steps_of_a_prefetch_are_a_step_and_a_count() -> None:
     expected = r"low\.tile_fma: prefetch rhs by \[20\] \(expected a place, a step and a count\)"
     with pytest.raises(VerifyException, match=expected):
         tile.verify()
+
+
+def test_ranges_of_rows_are_of_a_depth_and_their_conditions_of_ranges() -> None:
+    tile = Tile(4, 8, (2, 3), lhs_row=9, ranges=(0, ((1, 4), (0, 4))), cut=("%true", "%false"))
+    (op,) = [op for op in kernel_of(tile.text).walk() if isinstance(op, TileFmaOp)]
+    assert op.ranges == (0, ((1, 4), (0, 4))) and len(op.cut) == 2
+    op.ranged_depth = None
+    with pytest.raises(
+        VerifyException, match=r"rows of a depth \(expected its number and its ranges, or none\)"
+    ):
+        op.verify()
+    op.row_ranges = None
+    with pytest.raises(VerifyException, match=r"2 conditions and no ranges of rows"):
+        op.verify()
+
+
+def test_a_step_that_some_rows_leave_out_has_less_code() -> None:
+    tile = Tile(14, 32, (3, 40), lhs_row=50, ranges=(0, ((1, 14), (0, 14), (0, 13))))
+    text = LLVMRenderer().render(parse_module(tile.text), cpu_device("x86-64-v4"))
+    assert len(re.findall(r"= call .*@llvm\.fma", text)) == 2 * (13 + 14 + 13)
+    # Where that is known when the kernel runs there are both ways.
+    text = LLVMRenderer().render(
+        parse_module(replace(tile, cut=("%is_first", "%true", "%is_first")).text), cpu_device("x86-64-v4")
+    )
+    assert len(re.findall(r"= call .*@llvm\.fma", text)) == 2 * (13 + 14 + 14 + 13 + 14)
 
 
 def expanded(text: str, vector_nbytes: int) -> KernelOp:

@@ -242,6 +242,70 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: rows of depth 1 of 2 (expected one before the last)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 1 [0 to 1, 0 to 2] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: 2 bounds of rows for depth 0 of 2 steps (expected two for each of a known number)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 0 [0 to 1] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: 4 bounds of rows for depth 0 of unknown steps (expected two for each of a known number)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%i, %two] rows 0 [0 to 1, 0 to 2] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: rows 1 to 3 of 2}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 0 [0 to 1, 1 to 3] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: rows 1 to 0 of 2}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 0 [0 to 1, 1 to 0] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  %true = arith.constant true
+  // expected-error @+1 {{low.tile_fma: 1 conditions of 2 ranges of rows (expected each)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 0 [0 to 1, 0 to 2] if [%true] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: rows of a depth, and a number of rows that varies}}
+  low.tile_fma 2 live %i x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%two, %i] rows 0 [0 to 1, 0 to 2] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: ahead 0 (expected 1 or more, or none)}}
   low.tile_fma 2 x 4 ahead 0 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
 }
