@@ -185,12 +185,18 @@ def dims_of(op: sched.ReduceOp) -> tuple[sched.ReduceOp, ...]:
 
 def loaded(value: SSAValue) -> memref.LoadOp | None:
     """Returns what loads a value, which may be converted then to a type that holds it exactly."""
-    owner, source = value.owner, value
-    if isinstance(owner, arith.ExtFOp):
-        source = owner.input
-    elif isinstance(owner, ConvertOp) and holds(value.type, owner.source.type):
-        source = owner.source
+    source = widened(value)
     return source.owner if isinstance(source.owner, memref.LoadOp) else None
+
+
+def widened(value: SSAValue) -> SSAValue:
+    """Returns what a value was before it was converted to a type that holds it exactly, if it was."""
+    owner = value.owner
+    if isinstance(owner, arith.ExtFOp):
+        return owner.input
+    if isinstance(owner, ConvertOp) and holds(value.type, owner.source.type):
+        return owner.source
+    return value
 
 
 def loaded_nibble(
