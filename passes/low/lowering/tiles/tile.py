@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import MemRefType, i1
+from xdsl.ir import Operation, SSAValue
 
 from .....dialects import low, sched
 from .....dialects.dims.expressions import Extent, upper_bound
 from .....dialects.low.prefetch import prefetch_distance
+from .....dialects.low.tile import RowRanges
 from ....indices.analysis import Loop
 from ....indices.expressions import IndexExpr, constant
 from ....scalar.builder import INDEX
@@ -29,6 +30,9 @@ from ..lanes import LanedValue
 from ..loop_count import count_of
 from ..state import KernelState
 from ..writer import vector_type
+from .branches import branch, compare
+from .depths import Depth, merged
+from .left_out_products import LeftOutProducts, SumPlace, Weights
 from .mirrored_tiles import mirror_of
 from .panel_prefetch import next_panel
 from .tile_prefetch import Prefetched, prefetched
@@ -40,8 +44,6 @@ How many rows tiles have of what is left over, in a number that varies; all but 
 half of them. Fewer rows than four take as long, as sums wait for those before them, but one: it leaves more
 loads under way, and a step of GPT-2 took 1.14 of the time in four rows.
 """
-
-_SIGNED_GREATER, _NOT_EQUAL = IntegerAttr(4, i64), IntegerAttr(1, i64)
 
 MOST_TIMES_AHEAD = 4
 """
@@ -70,15 +72,6 @@ def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
     if 0 in (op.extent, columns.extent):
         return
     _TileLowering(state, rows, columns).lower()
-
-
-@dataclass(frozen=True, slots=True)
-class _Depth:
-    """One dim of the depth: how many steps, and how far each goes on both sides."""
-
-    extent: Extent | SSAValue
-    lhs: Extent
-    rhs: Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +253,7 @@ class _TileLowering:
             mirror.copy(self.state, rows.first, rows.size, columns.first, columns.size)
 
         is_needed = mirror.is_needed(self.state, rows.first, columns.first, columns.size)
-        self._if(is_needed, mirror.store, write)
+        branch(self.state, is_needed, mirror.store, write)
 
     def _whole_tile(self, rows: _Span, columns: _Span) -> None:
         state = self.state
@@ -345,9 +338,9 @@ class _TileLowering:
             in_this()
             return
         get, op = self.state.writer.constants.get, self.rows.op
-        is_needed = self._compare(_SIGNED_GREATER, span.live, get(others[0], INDEX), op, "is_needed")
+        is_needed = compare(self.state, "sgt", span.live, get(others[0], INDEX), op, "is_needed")
         in_smaller = partial(self._in_one_tile, replace(span, size=others[0]), body)
-        self._if(is_needed, op, in_this, in_smaller)
+        branch(self.state, is_needed, op, in_this, in_smaller)
 
     def _add_up(
         self,
@@ -377,11 +370,24 @@ class _TileLowering:
             acc, acc_at = state.buffers[store.memref], write(store, address)
             acc_row = get(self.strides(store, address)[0], INDEX)
         steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
-        depths = [_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
+        depths = [Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
         if block is not None:
-            depths[0] = _Depth(block[1], depths[0].lhs, depths[0].rhs)
+            depths[0] = Depth(block[1], depths[0].lhs, depths[0].rhs)
         nibbles = sum.rhs.is_of_nibbles
-        depths = [*_merged(depths[:-1]), depths[-1]] if nibbles else _merged(depths)
+        whole_depths = [*merged(depths[:-1]), depths[-1]] if nibbles else merged(depths)
+        nexts = (
+            self._next(sum, rows, columns, *whole_depths)
+            if len(whole_depths) == 1
+            else (None, self._next_panel(sum, rows, columns, whole_depths))
+        )
+        pixels = columns if self.is_transposed else rows
+        left = self._left_out(sum, depths, pixels)
+        ranges: RowRanges | None = None
+        cut: list[SSAValue] = []
+        if left is not None:
+            left.begin()
+            whole_depths, ranges = left.taken_depths()
+            cut = self._are_cut(left, pixels)
         new = low.TileFmaOp(
             (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),
@@ -389,31 +395,57 @@ class _TileLowering:
                 state.buffers[sum.lhs.load.memref],
                 write(sum.lhs.load, sum.lhs.address),
                 get(sum.lhs.column if self.is_transposed else sum.lhs.row, INDEX),
-                *(get(depth.lhs, INDEX) for depth in depths),
+                *(get(depth.lhs, INDEX) for depth in whole_depths),
             ],
             [
                 state.buffers[sum.rhs.load.memref],
                 write(sum.rhs.load, sum.rhs.address),
-                *(get(depth.rhs, INDEX) for depth in depths),
+                *(get(depth.rhs, INDEX) for depth in whole_depths),
             ],
-            [self._written(depth.extent) for depth in depths],
+            [self._written(depth.extent) for depth in whole_depths],
             columns.live,
             sum.accumulates or block is not None,
             self.is_transposed,
             self._ahead(sum, rows),
-            *(
-                self._next(sum, rows, columns, *depths)
-                if len(depths) == 1
-                else (None, self._next_panel(sum, rows, columns, depths))
-            ),
+            *nexts,
             unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
             nibbles=nibbles,
             live_rows=None if self.is_transposed or rows.size == 1 else rows.live,
+            ranges=ranges,
+            cut=cut,
         )
         state.writer.insert(new, location)
+        if left is not None:
+            n_rows, n_columns = new.live_rows or get(new.rows.value.data, INDEX), new.columns.value.data
+            left.add(SumPlace(acc, acc_at, acc_row, self.is_transposed, n_rows, n_columns, columns.live))
+
+    def _left_out(self, sum: TileSum, depths: Sequence[Depth], pixels: _Span) -> LeftOutProducts | None:
+        """Returns what writes the products that a sum leaves out, None where it takes all."""
+        what, axis = sum.left_out, self.column_axis if self.is_transposed else self.row_axis
+        if what is None:
+            return None
+        axes = [self.state.analysis.axis(dim) for dim in sum.dims]
+        windows = None
+        if what.tiles:
+            assert axis is not None, "a window moves with the rows"
+            windows = what.tiles[0 if pixels.size == axis.tile else -1]
+        rhs = sum.rhs
+        weights = Weights(rhs.load, rhs.address, depths, axes, None if axis is None else axis.axis, windows)
+        return LeftOutProducts(self.state, sum.op, what, weights)
+
+    def _are_cut(self, left: LeftOutProducts, pixels: _Span) -> list[SSAValue]:
+        """Returns whether a tile is the one that leaves out rows of each step; nothing where all do."""
+        tiles, op = () if left.weights.windows is None else left.weights.windows.tiles, left.op
+        if all(number is None for number in tiles):
+            return []
+        get, at = self.state.writer.constants.get, self.state.indices.write(pixels.number, op.location)
+        return [
+            get(1, i1) if number is None else compare(self.state, "eq", at, get(number, INDEX), op, "is_cut")
+            for number in tiles
+        ]
 
     def _next(
-        self, sum: TileSum, rows: _Span, columns: _Span, depth: _Depth
+        self, sum: TileSum, rows: _Span, columns: _Span, depth: Depth
     ) -> list[tuple[SSAValue, int, int] | None]:
         """
         Returns what is prefetched of `lhs` and of `rhs`: what the next tile reads along an axis that says so,
@@ -461,7 +493,7 @@ class _TileLowering:
         return distance * min(-(-self.rows.op.mapping.tile.data // rows.size), MOST_TIMES_AHEAD)
 
     def _next_panel(
-        self, sum: TileSum, rows: _Span, columns: _Span, depths: Sequence[_Depth]
+        self, sum: TileSum, rows: _Span, columns: _Span, depths: Sequence[Depth]
     ) -> tuple[SSAValue, int, int] | None:
         """
         Returns what is prefetched of `rhs`, which has a panel for an axis outside of the tiles, if the axis
@@ -614,14 +646,14 @@ class _TileLowering:
 
         begin = 0
         if any(prefetch_distance(sum.rhs.load) is not None for sum in self.sums):
-            there = self._compare(_SIGNED_GREATER, times, get(0, INDEX), op, "there")
-            self._if(there, op, lambda: tile(_Span(first, size)))
+            there = compare(self.state, "sgt", times, get(0, INDEX), op, "there")
+            branch(self.state, there, op, lambda: tile(_Span(first, size)))
             begin = 1
         self._repeat(axis, first, times, most, tile, begin=begin)
         number = indices.bind(times, most + 1, axis.axis.hint)
         left = left_after(number)
-        has_any = self._compare(_SIGNED_GREATER, left, get(0, INDEX), op, "has_any")
-        self._if(has_any, op, lambda: body(_Span(first + number * size, smaller, left, number)))
+        has_any = compare(self.state, "sgt", left, get(0, INDEX), op, "has_any")
+        branch(self.state, has_any, op, lambda: body(_Span(first + number * size, smaller, left, number)))
 
     def _repeat(
         self,
@@ -650,29 +682,7 @@ class _TileLowering:
 
     def _if_any(self, count: SSAValue, op: Loop, body: Callable[[], None]) -> None:
         zero = self.state.writer.constants.get(0, INDEX)
-        self._if(self._compare(_NOT_EQUAL, count, zero, op, "has_any"), op, body)
-
-    def _compare(
-        self, predicate: Attribute, lhs: SSAValue, rhs: SSAValue, op: Operation, hint: str
-    ) -> SSAValue:
-        properties = {"predicate": predicate}
-        return self.state.writer.emit(arith.CmpiOp, (lhs, rhs), i1, op.location, hint, properties)
-
-    def _if(
-        self,
-        condition: SSAValue,
-        op: Operation,
-        body: Callable[[], None],
-        otherwise: Callable[[], None] | None = None,
-    ) -> None:
-        writer = self.state.writer
-        bodies = [body] if otherwise is None else [body, otherwise]
-        blocks = [Block() for _ in bodies]
-        regions = [*(Region(block) for block in blocks), *(Region() for _ in range(2 - len(blocks)))]
-        new = scf.IfOp.create(operands=(condition,), result_types=[], regions=regions)
-        with writer.open(new, op.location):
-            for block, each in zip(blocks, bodies, strict=True):
-                writer.fill(block, partial(_nothing_after, each), op.location)
+        branch(self.state, compare(self.state, "ne", count, zero, op, "has_any"), op, body)
 
 
 def sizes_of_rows(most: int) -> list[int]:
@@ -685,26 +695,6 @@ def sizes_of_rows(most: int) -> list[int]:
         least = (sizes[-1] + 1) // 2 - 1
         sizes.append(max((size for size in LEFT_ROWS if least <= size < sizes[-1]), default=least))
     return sizes
-
-
-def _nothing_after(body: Callable[[], None], _: Sequence[SSAValue]) -> list[SSAValue]:
-    """Runs what fills a block, which gives nothing."""
-    body()
-    return []
-
-
-def _merged(depths: Sequence[_Depth]) -> list[_Depth]:
-    """Returns fewer depths: two that step through both sides as one does are one."""
-    found: list[_Depth] = []
-    for depth in depths:
-        if found and not isinstance(depth.extent, SSAValue):
-            outer = found[-1]
-            is_one = outer.lhs == depth.lhs * depth.extent and outer.rhs == depth.rhs * depth.extent
-            if is_one and not isinstance(outer.extent, SSAValue):
-                found[-1] = _Depth(outer.extent * depth.extent, depth.lhs, depth.rhs)
-                continue
-        found.append(depth)
-    return found
 
 
 def _nothing() -> None:

@@ -15,8 +15,10 @@ from .....dialects import sched
 from .....dialects.dims.expressions import Extent
 from ....indices.analysis import IndexAnalysis
 from ....indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
-from ....indices.products import dims_of, is_unsigned, loaded, loaded_nibble
+from ....indices.products import dims_of, is_unsigned, loaded, loaded_nibble, widened
+from ....indices.ranges import Ranges, masked_load
 from ..illegal_mapping import refuse_mapping
+from .left_out import LeftOut, left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class TileOperand:
     row: Extent
     column: Extent
     depths: tuple[Extent, ...]
+    ranges: Ranges
+    """Where indices are outside of these, 0 is multiplied and not what is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class TileSum:
     rhs: TileOperand
     store: memref.StoreOp | None
     accumulates: bool
+    left_out: LeftOut | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ class TileReader:
         axes = [self.analysis.axis(dim) for dim in dims]
         first, second = (self._operand(value, dims, axes) for value in dims[-1].yielded)
         if self.is_transposed:
-            return self._transposed_sum(op, dims, first, second)
+            return self._transposed_sum(op, dims, axes, first, second)
         if self._is_column(first) or not self._is_column(second):
             first, second = second, first
         if first.column != 0 or not self._is_column(second):
@@ -128,7 +133,8 @@ class TileReader:
             refuse_mapping(columns, "four bits of bytes are multiplied that are not contiguous along it")
         store = self._only_store(op)
         accumulates = self._accumulates(op, store)
-        return TileSum(op, dims, first, second, store, accumulates)
+        left = self._left_out(dims, axes, first, second)
+        return TileSum(op, dims, first, second, store, accumulates, left)
 
     def _check_count(self, dim: sched.ReduceOp, dims: Sequence[sched.ReduceOp]) -> None:
         """Refuses a dim of the depth whose count is not one number for a whole tile."""
@@ -142,8 +148,32 @@ class TileReader:
                 what = f"the count of axis %{dim.index.name_hint} in it depends on axis %{op.index.name_hint}"
                 refuse_mapping(self.columns, what)
 
+    def _left_out(
+        self, dims: Sequence[sched.ReduceOp], axes: Sequence[Axis], lhs: TileOperand, rhs: TileOperand
+    ) -> LeftOut | None:
+        """Returns what a sum leaves out, as 0 is multiplied. Rows of a transposed tile are its columns."""
+        columns, rows = self.columns, self.rows
+        if rhs.ranges:
+            refuse_mapping(columns, "what is contiguous along it is 0 outside of ranges of indices")
+        if not lhs.ranges:
+            return None
+        if rhs.is_of_nibbles:
+            refuse_mapping(columns, "four bits of bytes are multiplied by what is 0 outside of ranges")
+        if dims[0].mapping.tile.data:
+            refuse_mapping(columns, "what is 0 outside of ranges is multiplied in blocks of the depth")
+        row = None if rows is None or self.row_axis is None else (rows, self.row_axis.axis)
+        column = self.column_axis.axis
+        if self.is_transposed and row is not None:
+            row, column = (columns, column), row[1]
+        return left_out(lhs.ranges, dims, axes, columns, row, column)
+
     def _transposed_sum(
-        self, op: sched.ReduceOp, dims: tuple[sched.ReduceOp, ...], first: TileOperand, second: TileOperand
+        self,
+        op: sched.ReduceOp,
+        dims: tuple[sched.ReduceOp, ...],
+        axes: Sequence[Axis],
+        first: TileOperand,
+        second: TileOperand,
     ) -> TileSum:
         """Returns a sum whose vectors are along the rows: `rhs` is what is contiguous there."""
         assert self.rows is not None, "columns alone are transposed"
@@ -160,7 +190,7 @@ class TileReader:
         store = self._only_store(op)
         if op.init is not None:
             refuse_mapping(self.rows, "it is a vector, and a sum starts from another value than 0")
-        return TileSum(op, dims, first, second, store, False)
+        return TileSum(op, dims, first, second, store, False, self._left_out(dims, axes, first, second))
 
     def _is_column(self, operand: TileOperand) -> bool:
         return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
@@ -169,6 +199,8 @@ class TileReader:
         self, value: SSAValue, dims: Sequence[sched.ReduceOp], depths: Sequence[Axis]
     ) -> TileOperand:
         columns, load = self.columns, loaded(value)
+        masked = None if load is not None else masked_load(widened(value), self.analysis)
+        load = load if masked is None else masked.load
         is_of_nibbles = load is None
         if load is None:
             load = loaded_nibble(value, dims, self.analysis)
@@ -183,7 +215,10 @@ class TileReader:
             if step is None:
                 refuse_mapping(columns, f"{load.name} is not linear along %{axis.hint}")
             steps.append(step)
-        return TileOperand(load, is_unsigned(value), is_of_nibbles, address, row, column, tuple(steps))
+        ranges = {} if masked is None else masked.ranges
+        return TileOperand(
+            load, is_unsigned(value), is_of_nibbles, address, row, column, tuple(steps), ranges
+        )
 
     def strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
         """Returns how far an access steps from row to row and from column to column of a tile."""
