@@ -184,6 +184,7 @@ _MUCH_WEIGHT = (
     Program("3x3 of 512 channels of 7x7", _convolution, ((1, 512, 7, 7), (512, 512, 3, 3))),
     Program("3x3 of 512 channels of 8 images of 7x7", _convolution, ((8, 512, 7, 7), (512, 512, 3, 3))),
 )
+_FEW_CHANNELS = Program("3x3 of 16 channels of 700 images", _convolution, ((700, 16, 14, 14), (16, 16, 3, 3)))
 _STENCIL = Program("8 reads of a value", _stencil, ((512, 512),))
 _WINDOWS = (
     Program("windows of 3x3, 512x512", _depthwise, ((1, 16, 512, 512), (16, 1, 3, 3))),
@@ -397,6 +398,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.tile_convolutions", "LEAST_CHANNELS", (4, 16), ("conv2d",)),
     Threshold("sched.mapping.tile_convolutions", "AHEAD_NBYTES", (1024, 2048, 8192), (), _MUCH_WEIGHT),
     Threshold("sched.mapping.stage_images", "MOST_ROWS_COPIED", (1.25, 3.0), ("conv2d",)),
+    Threshold("sched.mapping.skip_padding", "LEAST_SHARE", (0.01, 1.0), ("conv2d",)),
+    Threshold("sched.mapping.skip_padding", "LEAST_LEFT_OUT", (0, 1 << 40), ("conv2d",), _MUCH_WEIGHT),
+    Threshold("sched.mapping.skip_padding", "LEAST_DEPTH", (0, 1 << 20), (), (_FEW_CHANNELS, *_MUCH_WEIGHT)),
     Threshold("sched.mapping.tile_columns", "ROWS_AT_ONCE", (4, 16), ("axis 0",)),
     Threshold("sched.mapping.tile_columns", "VECTORS_AT_ONCE", (4, 16), ("axis 0",)),
     Threshold("sched.mapping.map_axes", "MANY_ROWS", (16, 256), ("axis",)),

@@ -63,6 +63,7 @@ from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.merge_launches import MergeLaunchesPass
 from .sched.mapping.narrow_loops import NarrowLoopsPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
+from .sched.mapping.skip_padding import SkipPaddingPass
 from .sched.mapping.split_borders import SplitBordersPass
 from .sched.mapping.stage_images import StageImagesPass
 from .sched.mapping.strip_columns import StripColumnsPass
@@ -169,6 +170,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         target.pass_of(StageImagesPass),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
         target.pass_of(TileContractionsPass),
+        # After tile-convolutions and tile-contractions, of whose tiles it says what they leave out; before
+        # split-borders, which cuts the loops that fill images into pieces: a border has no condition then.
+        SkipPaddingPass(),
         # After collapse-axes, which makes one axis of the columns.
         target.pass_of(TileColumnsPass),
         # After collapse-axes, likewise; before map-axes, which maps the columns of a strip to vectors.

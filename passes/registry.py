@@ -85,6 +85,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "merge-launches",
         "narrow-loops",
         "prefetch-rows",
+        "skip-padding",
         "split-borders",
         "stage-images",
         "strip-columns",
