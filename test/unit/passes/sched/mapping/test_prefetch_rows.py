@@ -1,5 +1,7 @@
 """Kernels that fetch the next row while they work on one: what they compute, and on what."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tenon
@@ -83,10 +85,27 @@ def test_a_recipe_says_which_cache():
         assert '"distance": 1029, "level": 2}' in str(executable.explain())
 
 
+def scheduled(function: Any, l1_nbytes: int, rows: Any = ROWS) -> str:
+    module = parse_module(str(tenon.jit(function).lower(rows).module))
+    PassManager(f"graph-pipeline,sched-pipeline{{l1-nbytes={l1_nbytes}}}").run(context(), module)
+    return str(module)
+
+
 def test_a_row_that_one_loop_reads_goes_into_the_first_cache():
-    module = parse_module(str(tenon.jit(lambda x: x * 2).lower(ROWS).module))
-    PassManager("graph-pipeline,sched-pipeline{l1-nbytes=32768}").run(context(), module)
-    assert PREFETCH in str(module) and PREFETCH_LEVEL not in str(module)
+    text = scheduled(tnp.exp, 32768)
+    assert PREFETCH in text and PREFETCH_LEVEL not in text
+
+
+@pytest.mark.parametrize(("l1_nbytes", "is_fetched"), [(32768, False), (32769, True)])
+def test_long_rows_of_little_work_are_left_to_a_processor_with_a_small_first_cache(
+    l1_nbytes: int, is_fetched: bool
+):
+    one = ROWS.reshape(-1)
+    assert (PREFETCH in scheduled(lambda x: x * 2, l1_nbytes, one)) is is_fetched
+    assert PREFETCH in scheduled(lambda x: tnp.exp(x) * 2, l1_nbytes, one)
+    # Rows of 4 KiB end too soon for the processor to foresee the next one.
+    assert PREFETCH in scheduled(lambda x: x * 2, l1_nbytes)
+    assert PREFETCH in scheduled(centred, l1_nbytes)
 
 
 def test_caches_have_a_size():
