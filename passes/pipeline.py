@@ -59,6 +59,7 @@ from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.inlining.inline_elements import InlineElementsPass
 from .sched.mapping.inlining.inline_launches import InlineLaunchesPass
+from .sched.mapping.inlining.inline_shared_elements import InlineSharedElementsPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.merge_launches import MergeLaunchesPass
 from .sched.mapping.narrow_loops import NarrowLoopsPass
@@ -210,6 +211,8 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         *stages,
         # After fuse-producers, which hands on what one launch stores; before all that maps axes.
         *((target.pass_of(MergeLaunchesPass),) if target.groups is None else ()),
+        # After merge-launches: what several kernels read, it finds read by one. Before all that maps axes.
+        *((InlineSharedElementsPass(),) if target.groups is None else ()),
         # After all that makes or merges launches; before all that maps axes, as its parts are kernels.
         SplitHalosPass(),
         # Before the default schedules, which leave alone what is mapped.

@@ -94,7 +94,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "sched.mapping.contractions": ("tile-contractions",),
     "sched.mapping.gpu": ("map-work-groups",),
-    "sched.mapping.inlining": ("inline-elements", "inline-launches"),
+    "sched.mapping.inlining": ("inline-elements", "inline-launches", "inline-shared-elements"),
     "sched.host": (
         "analyze-schedule",
         "schedule-collectives",

@@ -18,7 +18,14 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -28,6 +35,7 @@ from ...dialects import low
 from ...dialects.element_types import width_of
 from ...dialects.low import Conversion
 from ...dialects.low.constant_integer import constant_integer
+from ...dialects.xdsl_fixes import dense_values
 from ..rewriting.located_rewriter import rewrite_greedily
 
 
@@ -218,7 +226,7 @@ class DropExactRoundTrip(RewritePattern):
 
 
 class DropStoredBoolean(RewritePattern):
-    """`(extui b) != 0 --> b`"""
+    """`(extui b) != 0 --> b`, of vectors too"""
 
     ROOTS = (arith.CmpiOp,)
 
@@ -230,9 +238,17 @@ class DropStoredBoolean(RewritePattern):
             and isinstance(widened, low.ConvertOp)
             and widened.conversion.data is Conversion.EXTUI
             and widened.source.type == op.result.type
-            and constant_integer(op.rhs) == 0
+            and _is_zero(op.rhs)
         ):
             rewriter.replace(op, (), (widened.source,))
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Returns whether an integer is 0, or each lane of a vector of integers."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, DenseIntOrFPElementsAttr):
+        return not any(dense_values(owner.value))
+    return constant_integer(value) == 0
 
 
 class FoldSelect(RewritePattern):

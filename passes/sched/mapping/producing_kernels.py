@@ -9,6 +9,7 @@ from itertools import islice
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ....dialects import low, sched
 from ....dialects.buffer_size import extents_of
@@ -27,6 +28,7 @@ _QUICK_OPS = (
     arith.SubiOp,
     arith.MuliOp,
     arith.CmpiOp,
+    arith.CmpfOp,
     arith.AndIOp,
     arith.OrIOp,
     arith.AddfOp,
@@ -37,6 +39,7 @@ _QUICK_OPS = (
     arith.ExtFOp,
     arith.TruncFOp,
     low.SelectOp,
+    low.ConvertOp,
     memref.LoadOp,
 )
 """Ops that may be done again for elements that are needed more than once."""
@@ -49,6 +52,8 @@ class ElementCode:
     kernel: sched.KernelOp
     store: memref.StoreOp
     code: tuple[Operation, ...]
+    before: tuple[Operation, ...] = ()
+    """What is computed once for all elements, if that is more than a few quick ops."""
 
     @property
     def result(self) -> BlockArgument:
@@ -67,31 +72,43 @@ class ElementCode:
         """Returns whether another kernel knows all the dims that the code is made with."""
         return self.kernel.sizes.keys() <= kernel.sizes.keys()
 
-    def write(
-        self,
-        b: ScalarBuilder,
-        kernel: sched.KernelOp,
-        inputs: Sequence[SSAValue],
-        indices: Sequence[SSAValue],
-    ) -> SSAValue:
-        """Writes the code for one element into a kernel, of its buffers `inputs`, and returns its value."""
+    def write_before(
+        self, b: ScalarBuilder, kernel: sched.KernelOp, inputs: Sequence[SSAValue]
+    ) -> dict[SSAValue, SSAValue]:
+        """
+        Writes what is computed once into a kernel, of its buffers `inputs`, and returns which values of it
+        the code for an element is made with.
+        """
         values: dict[SSAValue, SSAValue] = dict(zip(self.inputs, inputs, strict=True))
         values.update((size, kernel.sizes[name]) for name, size in self.kernel.sizes.items())
-        values.update(zip(self.store.indices, indices, strict=True))
-        for op in self.code:
-            if isinstance(op, arith.ConstantOp):
-                assert isinstance(op.value, IntegerAttr | FloatAttr), f"{op.name}: {op.value} is no number"
-                values[op.result] = b.constants.get(op.value.value.data, op.result.type)
-            else:
-                b.insert(op.clone(values))
-        return values[self.store.value]
+        _copy(b, self.before, values)
+        return values
+
+    def write(
+        self, b: ScalarBuilder, values: Mapping[SSAValue, SSAValue], indices: Sequence[SSAValue]
+    ) -> SSAValue:
+        """Writes the code for one element into a kernel, of `values` of it, and returns its value."""
+        known = {**values, **dict(zip(self.store.indices, indices, strict=True))}
+        _copy(b, self.code, known)
+        return known[self.store.value]
+
+
+def _copy(b: ScalarBuilder, ops: Sequence[Operation], values: dict[SSAValue, SSAValue]) -> None:
+    """Copies ops, of which constants stand at the front of a kernel, and adds what they give to `values`."""
+    for op in ops:
+        if isinstance(op, arith.ConstantOp):
+            assert isinstance(op.value, IntegerAttr | FloatAttr), f"{op.name}: {op.value} is no number"
+            values[op.result] = b.constants.get(op.value.value.data, op.result.type)
+        else:
+            b.insert(op.clone(values))
 
 
 def element_code(kernel: sched.KernelOp) -> ElementCode | None:
-    """Returns the code of a kernel, if it is quick, and stores each element of one argument once."""
+    """Returns the code of a kernel that stores each element of one argument once, if that is quick."""
     nest = nest_of(kernel)
     if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
         return None
+    before: list[Operation] = []
     code: list[Operation] = []
     store: memref.StoreOp | None = None
     for op in kernel.body.block.walk():
@@ -102,15 +119,19 @@ def element_code(kernel: sched.KernelOp) -> ElementCode | None:
             if store is not None:
                 return None
             store = op
+        elif op.parent is kernel.body.block and (_is_quick(op) or is_side_effect_free(op)):
+            before.append(op)
         elif _is_quick(op):
             code.append(op)
         else:
             return None
     if store is None or not isinstance(store.memref, BlockArgument) or not _covers(store, nest):
         return None
-    if any(isinstance(op, memref.LoadOp) and op.memref is store.memref for op in code):
+    if any(isinstance(op, memref.LoadOp) and op.memref is store.memref for op in (*before, *code)):
         return None
-    return ElementCode(kernel, store, tuple(code))
+    if all(map(_is_quick, before)):
+        before, code = [], [*before, *code]
+    return ElementCode(kernel, store, tuple(code), tuple(before))
 
 
 def _is_quick(op: Operation) -> bool:
@@ -141,6 +162,8 @@ def producer_of(
     buffer = launch.arguments[number]
     if not isinstance(buffer.owner, sched.BufferOp) or buffer.owner.role.data is not Role.TEMPORARY:
         return None
+    if buffer.owner.kept is not None:
+        return None
     # One producer and one consumer: with another reader the producer would have to stay as well. Some buffers
     # are read by most launches: a third use is enough to know.
     users = [use.operation for use in islice(buffer.uses, 3)]
@@ -160,7 +183,7 @@ def producer_of(
         for argument in found.arguments
         if argument is not buffer and not isinstance(argument.owner, sched.DimOp)
     ]
-    if any(isinstance(value.type, IndexType) or not _is_own(value) for value in inputs):
+    if any(isinstance(value.type, IndexType) or not _is_own(base_of(value)) for value in inputs):
         return None
     # The consumer reads the inputs later than the producer did, so nothing in between may store to them.
     item = found.next_op
@@ -173,7 +196,7 @@ def producer_of(
             touched = []
         else:
             return None
-        if any(base_of(value) is each for value in touched for each in inputs):
+        if any(base_of(value) is base_of(each) for value in touched for each in inputs):
             return None
         if item is launch:
             return found
@@ -201,15 +224,17 @@ def copied_kernel(kernel: sched.KernelOp, name: str) -> sched.KernelOp:
 
 def compute_argument(kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode) -> None:
     """
-    Has a kernel compute the elements of an argument, which it loads at one place, with `code`, whose inputs
-    become arguments in its stead.
+    Has a kernel compute the elements of an argument, which it only loads, with `code`, whose inputs become
+    arguments in its stead.
     """
-    (load,) = [use.operation for use in argument.uses]
-    assert isinstance(load, memref.LoadOp), f"{load.name}: loads nothing"
-    value = code.write(writer_before(load), kernel, _add_inputs(kernel, argument, code), list(load.indices))
-    load.res.replace_all_uses_with(value)
-    load.detach()
-    load.erase()
+    inputs, loads = _add_inputs(kernel, argument, code), [use.operation for use in argument.uses]
+    first = next(op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp))
+    values = code.write_before(writer_before(first), kernel, inputs)
+    for load in loads:
+        assert isinstance(load, memref.LoadOp), f"{load.name}: loads nothing"
+        load.res.replace_all_uses_with(code.write(writer_before(load), values, list(load.indices)))
+        load.detach()
+        load.erase()
     kernel.body.block.erase_arg(argument)
 
 

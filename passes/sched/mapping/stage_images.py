@@ -126,7 +126,7 @@ class StageImagesPass(ModulePass):
             filler = "" if producer is None else producer.kernel.root_reference.data
             code = codes.get(filler) if producer is None else element_code(kernels[filler])
             is_same = code is not None and code.result.type == image.type and code.may_be_in(kernel)
-            if producer is not None and code is not None and is_same:
+            if producer is not None and code is not None and is_same and not code.before:
                 codes[filler] = code
                 groups.setdefault(filler, []).append((launch, producer))
         left = len(launches[name])

@@ -95,15 +95,24 @@ func.func @round_trip(%h: f16, %x: f32) -> (f16, f32) {
 
 // A stored boolean that is read again; a select that has no choice.
 // CHECK-LABEL: func.func @booleans
-// CHECK-NEXT:  func.return %b, %x, %y
-func.func @booleans(%b: i1, %x: f32, %y: f32) -> (i1, f32, f32) {
+// CHECK-NEXT:  %ones = arith.constant dense<[0, 1]>
+// CHECK-NEXT:  %wide = low.convert extui %v
+// CHECK-NEXT:  %are_not = arith.cmpi ne, %wide, %ones
+// CHECK-NEXT:  func.return %b, %x, %y, %v, %are_not
+func.func @booleans(%b: i1, %x: f32, %y: f32, %v: vector<2xi1>)
+    -> (i1, f32, f32, vector<2xi1>, vector<2xi1>) {
+  %zeros = arith.constant dense<0> : vector<2xi8>
+  %ones = arith.constant dense<[0, 1]> : vector<2xi8>
+  %wide = low.convert extui %v : vector<2xi1> to vector<2xi8>
+  %are = arith.cmpi ne, %wide, %zeros : vector<2xi8>
+  %are_not = arith.cmpi ne, %wide, %ones : vector<2xi8>
   %zero = arith.constant 0 : i8
   %false = arith.constant false
   %w = low.convert extui %b : i1 to i8
   %bit = arith.cmpi ne, %w, %zero : i8
   %same = low.select %b, %x, %x : f32
   %other = low.select %false, %x, %y : f32
-  func.return %bit, %same, %other : i1, f32, f32
+  func.return %bit, %same, %other, %are, %are_not : i1, f32, f32, vector<2xi1>, vector<2xi1>
 }
 
 // Loops of one iteration and of none go; one of two stays.
