@@ -255,6 +255,9 @@ def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
     nest = nest_of(kernel)
     if len(nest) < 2 or not all(axis.mapping.tile.data for axis in nest[-2:]):
         return None
+    # A window has a dim of its own, around the channels.
+    if not any(isinstance(op, sched.ReduceOp) and op.continued for op in nest[-1].body.block.ops):
+        return None
     analysis = IndexAnalysis()
     products = products_in(nest[-1], analysis)
     if len(products) != 1 or any(dim.count is not None or dim.mapping.tile.data for dim in products[0].dims):

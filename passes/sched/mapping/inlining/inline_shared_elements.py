@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument
+from xdsl.ir import BlockArgument, Operation
 from xdsl.passes import ModulePass
 
 from .....dialects import sched
@@ -68,11 +68,15 @@ def _arguments(kernel: sched.KernelOp) -> Iterator[BlockArgument]:
     analysis = IndexAnalysis()
     for argument in kernel.body.block.args:
         loads = [use.operation for use in argument.uses]
-        if 2 <= len(loads) <= MOST_REDUCTIONS and all(isinstance(load, memref.LoadOp) for load in loads):
+        if 2 <= len(loads) <= MOST_REDUCTIONS and all(map(_is_reduced, loads)):
             around = {_reduction_around(load, analysis) for load in loads if isinstance(load, memref.LoadOp)}
             blocks = {None if op is None else op.parent for op in around}
             if len(around) == len(loads) and len(blocks) == 1 and None not in around:
                 yield argument
+
+
+def _is_reduced(op: Operation) -> bool:
+    return isinstance(op, memref.LoadOp) and isinstance(op.parent_op(), sched.ReduceOp)
 
 
 def _reduction_around(load: memref.LoadOp, analysis: IndexAnalysis) -> sched.ReduceOp | None:

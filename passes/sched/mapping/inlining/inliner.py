@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument
@@ -10,7 +11,7 @@ from xdsl.ir import Block, BlockArgument
 from .....dialects import sched
 from .....dialects.memory_modes import ModeKind
 from .....dialects.modules.hazards import item_blocks, items_in
-from .....dialects.modules.kernel_access import access_of, accesses_of
+from .....dialects.modules.kernel_access import KernelAccess, access_of, accesses_of
 from ....rewriting.kernel_names import KernelNames
 from ..handovers import erase_unlaunched, kernel_name
 from ..producing_kernels import (
@@ -44,8 +45,6 @@ class Inliner:
         self.noted = noted
         self.takes_more = takes_more
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
-        self.accesses = accesses_of(module)
-        self.names = KernelNames(module)
         self.codes: dict[str, ElementCode | None] = {}
         self.made: dict[tuple[str, int, str], sched.KernelOp] = {}
         """What was made of a kernel, the number of an argument, and the kernel that fills that."""
@@ -53,6 +52,15 @@ class Inliner:
         """What a kernel that was made is named after: the kernel of the planner's launch."""
         self.replaced: dict[str, None] = {}
         """Kernels of launches that are gone."""
+
+    # Of most programs nothing is inlined.
+    @cached_property
+    def accesses(self) -> dict[str, KernelAccess]:
+        return accesses_of(self.module)
+
+    @cached_property
+    def names(self) -> KernelNames:
+        return KernelNames(self.module)
 
     def run(self) -> None:
         """Inlines what all programs of the module launch, and erases kernels that nothing launches then."""
