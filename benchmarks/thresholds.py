@@ -284,6 +284,10 @@ def _sum_of_products(x: Any, y: Any) -> Any:
     return tnp.sum(x * y)
 
 
+def _matrix_by_vector(a: Any, x: Any) -> Any:
+    return a @ x
+
+
 def _both_sides(a: Any, x: Any) -> Any:
     return a @ x, x @ a
 
@@ -317,6 +321,10 @@ _ROTATED = tuple(Program(f"rotated rows of {n}", _rotated_rows, ((1000, n),)) fo
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 _PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
+_TALL = tuple(
+    Program(f"{n}x{m} by a vector", _matrix_by_vector, ((n, m), (m,)))
+    for n, m in ((60_000, 128), (20_000, 300), (8_000, 1_000), (3_000, 4_000))
+)
 _BOTH_SIDES = tuple(
     Program(f"{n}x{n} from both sides", _both_sides, ((n, n), (n,))) for n in (200, 500, 1000, 2000, 6000)
 )
@@ -354,6 +362,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.loops.share_matrix_reads", "BLOCK_SHARE_OF_L2", (2, 4, 32), (), _BOTH_SIDES),
     Threshold("graph.loops.share_matrix_reads", "MOST_THREADS", (0,), (), _BOTH_SIDES),
     Threshold("sched.mapping.map_axes", "ROWS_AT_ONCE", (1, 2, 8), (), _BOTH_SIDES),
+    Threshold("sched.mapping.map_axes", "SHORT_ROW_NBYTES", (0, 1 << 30), (), _TALL),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ABOUT", (1.0, 1.02), (*_SMALL, "matmul 1024")),
@@ -407,6 +416,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.map_axes", "STORED_PIECE_NBYTES", (64, 256), ("transpose",)),
     Threshold("sched.mapping.map_axes", "READ_PIECE_NBYTES", (1024, 4096), ("transpose",)),
     Threshold("sched.mapping.prefetch_rows", "AHEAD_NBYTES", (2048, 8192), ("softmax", "layernorm", "norm")),
+    Threshold("sched.mapping.prefetch_rows", "MUCH_FLOPS", (0, 1 << 20), ("50257", "axis")),
     Threshold(_RULES, "KERNEL_OPS_LIMIT", (1 << 30,), (), (_CHAINED,)),
     Threshold(_RULES, "RECOMPUTE_LIMIT", (99,), (), (_STENCIL,)),
     Threshold(_RULES, "INSIDE_OF_ROWS", (1 << 30,), (), _WINDOWS),
@@ -438,12 +448,15 @@ BY_DESIGN: Mapping[str, str] = {
     "fusion_cost.SPILLED": "a store and a load of what a square of registers leaves no room for",
     "fusion_cost.NBYTES_OF_LOCAL": "what counts as being in the first cache",
     "fusion_cost.MOST_OPERANDS": "how much of a program is looked through for one value",
+    "inline_shared_elements.MOST_OPS": "a few comparisons, which cost less than to load what they give",
+    "inline_shared_elements.MOST_REDUCTIONS": "so many have room for their partial results in one loop",
     "multiply_nibbles.MOST_ROWS": "rows of two register tiles, each of which unpacks all numbers",
     "widen_rows.LEAST_ROWS": "as many as a contraction has that is a kernel of its own",
     "widen_rows.LEAST_USES": "a store and a load of each element are lost in so many products of it",
     "target.VECTOR_NBYTES": "what is scheduled for where nobody says",
     "target.L1_NBYTES": "what is scheduled for where nobody says",
     "target.L2_NBYTES": "what is scheduled for where nobody says",
+    "target.L3_NBYTES": "as that of the device that nothing is known of",
     "target.N_THREADS": "what is scheduled for where nobody says",
     "kernel_stages._ANY_NUMBER": "a prime, a factor of no extent, for a number that is not known",
     "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",

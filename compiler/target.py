@@ -25,7 +25,7 @@ def target_of(device: DeviceInfo) -> Target:
         raise TenonError(
             f"device {device.name}: nothing expands {', '.join(unknown)} (there are: {', '.join(EXPANSIONS)})"
         )
-    l1_nbytes, l2_nbytes, _ = device.cache_nbytes
+    l1_nbytes, l2_nbytes, l3_nbytes = device.cache_nbytes
     groups = None
     if device.kind is DeviceKind.GPU:
         groups = GroupLimits(
@@ -41,6 +41,7 @@ def target_of(device: DeviceInfo) -> Target:
         vector_registers=device.vector_registers,
         l1_nbytes=l1_nbytes,
         l2_nbytes=l2_nbytes,
+        l3_nbytes=l3_nbytes,
         n_threads=device.n_units,
         multiplies_bytes=isinstance(device, MultipliesBytes) and device.multiplies_bytes,
         lacks=lacks,

@@ -47,6 +47,7 @@ class GraphPipeline:
     vector_registers: int = DEFAULT_TARGET.vector_registers
     l1_nbytes: int = DEFAULT_TARGET.l1_nbytes
     l2_nbytes: int = DEFAULT_TARGET.l2_nbytes
+    l3_nbytes: int = DEFAULT_TARGET.l3_nbytes
     n_threads: int = DEFAULT_TARGET.n_threads
     multiplies_bytes: bool = DEFAULT_TARGET.multiplies_bytes
 

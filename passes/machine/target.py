@@ -21,6 +21,7 @@ P = TypeVar("P", bound=ModulePass)
 VECTOR_NBYTES = 32
 L1_NBYTES = 48 << 10
 L2_NBYTES = 1 << 20
+L3_NBYTES = 32 << 20
 N_THREADS = 2
 
 
@@ -39,13 +40,15 @@ class Target:
     """
     One machine. Arithmetic is done in vectors of `vector_nbytes`, of which `vector_registers` are at hand: as
     many as x86 has with such vectors where that is 0. `l1_nbytes` and `l2_nbytes` are bytes of the caches
-    that a core has to itself, and `n_threads` is how many work-groups run at once.
+    that a core has to itself, `l3_nbytes` of the one that cores share, and `n_threads` is how many
+    work-groups run at once.
     """
 
     vector_nbytes: int = VECTOR_NBYTES
     vector_registers: int = 0
     l1_nbytes: int = L1_NBYTES
     l2_nbytes: int = L2_NBYTES
+    l3_nbytes: int = L3_NBYTES
     n_threads: int = N_THREADS
     multiplies_bytes: bool = False
     """Whether products of bytes without a sign by those with one are added up four at a time."""

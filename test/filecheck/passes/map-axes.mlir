@@ -174,8 +174,8 @@ sched.kernel @scalar(%x: memref<f32>, %y: memref<f32>) {
 
 // RUN: not tenon-opt -p 'map-axes{block-elements=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 // RUN: not tenon-opt -p 'map-axes{vector-nbytes=-8}' %s 2>&1 | filecheck %s --check-prefix NEGATIVE
-// NONE: error: map-axes: vector-nbytes 32, l2-nbytes 1048576 and block-elements 0 must be 1 or more
-// NEGATIVE: error: map-axes: vector-nbytes -8, l2-nbytes 1048576 and block-elements 16384 must be 1 or more
+// NONE: error: map-axes: vector-nbytes 32, l1-nbytes 49152, l2-nbytes 1048576, l3-nbytes 33554432 and block-elements 0 must be 1 or more
+// NEGATIVE: error: map-axes: vector-nbytes -8, l1-nbytes 49152, l2-nbytes 1048576, l3-nbytes 33554432 and block-elements 16384 must be 1 or more
 
 // What is loaded has its neighbours along the outer axis: squares of elements are transposed in registers.
 // CHECK-LABEL: sched.kernel @turned
