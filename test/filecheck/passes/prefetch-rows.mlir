@@ -2,7 +2,7 @@
 // RUN: tenon-opt -p 'prefetch-rows{l2-nbytes=16384}' %s | filecheck %s --check-prefix SMALL
 // RUN: not tenon-opt -p 'prefetch-rows{l2-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 // RUN: tenon-opt -p 'prefetch-rows{l1-nbytes=32768}' %s | filecheck %s --check-prefix SECOND
-// NONE: error: prefetch-rows: l1-nbytes 49152 and l2-nbytes 0 must be 1 or more
+// NONE: error: prefetch-rows: l1-nbytes 49152, l2-nbytes 0 and l3-nbytes 33554432 must be 1 or more
 
 // Where the first cache is small, it keeps the row that several loops read; a row that one loop reads goes there.
 // SECOND-LABEL: sched.kernel @rows

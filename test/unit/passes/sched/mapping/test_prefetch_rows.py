@@ -85,10 +85,47 @@ def test_a_recipe_says_which_cache():
         assert '"distance": 1029, "level": 2}' in str(executable.explain())
 
 
-def scheduled(function: Any, l1_nbytes: int, rows: Any = ROWS) -> str:
+def scheduled(function: Any, l1_nbytes: int, rows: Any = ROWS, l3_nbytes: int = 1 << 25) -> str:
     module = parse_module(str(tenon.jit(function).lower(rows).module))
-    PassManager(f"graph-pipeline,sched-pipeline{{l1-nbytes={l1_nbytes}}}").run(context(), module)
+    sched = f"sched-pipeline{{l1-nbytes={l1_nbytes} l3-nbytes={l3_nbytes}}}"
+    PassManager(f"graph-pipeline,{sched}").run(context(), module)
     return str(module)
+
+
+@pytest.mark.parametrize(
+    ("l1_nbytes", "l3_nbytes", "is_second"),
+    [(32768, 1 << 21, True), (32768, 1 << 23, False), (32769, 1 << 21, False)],
+)
+def test_short_rows_of_what_is_in_memory_go_into_the_second_cache(
+    l1_nbytes: int, l3_nbytes: int, is_second: bool
+):
+    def sums(x: Any) -> Any:
+        return tnp.sum(x, axis=1)
+
+    text = scheduled(sums, l1_nbytes, ROWS, l3_nbytes)
+    assert PREFETCH in text and (f"{PREFETCH_LEVEL} = 2 : index" in text) is is_second
+
+
+@pytest.mark.parametrize(
+    ("l1_nbytes", "l3_nbytes", "is_fetched"),
+    [(32768, 1 << 21, True), (32768, 1 << 23, False), (32769, 1 << 21, False)],
+)
+def test_columns_side_by_side_fetch_what_is_in_memory(l1_nbytes: int, l3_nbytes: int, is_fetched: bool):
+    blocks = np.random.default_rng(0).standard_normal((64, 128, 64)).astype("f4")
+
+    def sums(x: Any) -> Any:
+        return tnp.sum(x, axis=1)
+
+    text = scheduled(sums, l1_nbytes, blocks, l3_nbytes)
+    assert "columns side by side" in text
+    # Vectors of 8 f32 are 8 columns each: 64 of them are one row.
+    assert (f"{PREFETCH} = 1024 : index, {PREFETCH_LEVEL} = 2 : index" in text) is is_fetched
+    with tenon.compile(text) as executable:
+        np.testing.assert_array_equal(np.asarray(executable(blocks)), np.asarray(tenon.jit(sums)(blocks)))
+    # Of some columns of each row the others lie between.
+    assert PREFETCH_LEVEL not in scheduled(
+        lambda x: tnp.sum(x[:, :, :32], axis=1), l1_nbytes, blocks, l3_nbytes
+    )
 
 
 def test_a_row_that_one_loop_reads_goes_into_the_first_cache():
@@ -109,6 +146,6 @@ def test_long_rows_of_little_work_are_left_to_a_processor_with_a_small_first_cac
 
 
 def test_caches_have_a_size():
-    message = "prefetch-rows: l1-nbytes 0 and l2-nbytes 1048576 must be 1 or more"
+    message = "prefetch-rows: l1-nbytes 0, l2-nbytes 1048576 and l3-nbytes 33554432 must be 1 or more"
     with pytest.raises(PassFailedException, match=f"^{message}$"):
         PrefetchRowsPass(l1_nbytes=0).apply(context(), ModuleOp([]))
