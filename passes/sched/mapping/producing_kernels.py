@@ -222,12 +222,26 @@ def copied_kernel(kernel: sched.KernelOp, name: str) -> sched.KernelOp:
     return new
 
 
-def compute_argument(kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode) -> None:
+def known_inputs(
+    launch: sched.LaunchOp, producer: sched.LaunchOp, number: int, code: ElementCode
+) -> tuple[int | None, ...]:
+    """
+    Returns for each input of `code`, which is that of another launch, which argument of a launch has it, but
+    for argument `number`; None for those that it has not.
+    """
+    numbers = {value: place for place, value in enumerate(launch.arguments) if place != number}
+    return tuple(numbers.get(producer.arguments[each.index]) for each in code.inputs)
+
+
+def compute_argument(
+    kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode, known: Sequence[int | None] = ()
+) -> None:
     """
     Has a kernel compute the elements of an argument, which it only loads, with `code`, whose inputs become
-    arguments in its stead.
+    arguments in its stead, but for those that are `known` by the number of an argument.
     """
-    inputs, loads = _add_inputs(kernel, argument, code), [use.operation for use in argument.uses]
+    known = known or [None for _ in code.inputs]
+    inputs, loads = _inputs(kernel, argument, code, known), [use.operation for use in argument.uses]
     first = next(op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp))
     values = code.write_before(writer_before(first), kernel, inputs)
     for load in loads:
@@ -238,10 +252,19 @@ def compute_argument(kernel: sched.KernelOp, argument: BlockArgument, code: Elem
     kernel.body.block.erase_arg(argument)
 
 
-def _add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) -> list[SSAValue]:
-    """Gives a kernel the inputs of `code` right after an argument that is to go, and returns them."""
-    found: list[SSAValue] = []
-    for place, argument in enumerate(code.inputs, old.index + 1):
+def _inputs(
+    kernel: sched.KernelOp, old: BlockArgument, code: ElementCode, known: Sequence[int | None]
+) -> list[SSAValue]:
+    """
+    Returns the inputs of `code` in a kernel, which gets those that are not known right after an argument that
+    is to go.
+    """
+    arguments, found, place = kernel.body.block.args, list[SSAValue](), old.index
+    for argument, number in zip(code.inputs, known, strict=True):
+        if number is not None:
+            found.append(arguments[number])
+            continue
+        place += 1
         new = kernel.body.block.insert_arg(argument.type, place)
         new.name_hint, new.location = argument.name_hint, argument.location
         found.append(new)
@@ -249,15 +272,21 @@ def _add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) -
 
 
 def launch_without(
-    launch: sched.LaunchOp, producer: sched.LaunchOp, kernel: str, number: int, code: ElementCode
+    launch: sched.LaunchOp,
+    producer: sched.LaunchOp,
+    kernel: str,
+    number: int,
+    code: ElementCode,
+    known: Sequence[int | None] = (),
 ) -> sched.LaunchOp:
     """
     Puts a launch of `kernel` in the place of two, and returns it: it takes the inputs of `code` from argument
-    `number` on.
+    `number` on, but for those that are `known`.
     """
     buffer = launch.arguments[number]
-    numbers = [argument.index for argument in code.inputs]
-    inputs = [producer.arguments[each] for each in numbers]
+    known = known or [None for _ in code.inputs]
+    new_inputs = [each for each, place in zip(code.inputs, known, strict=True) if place is None]
+    inputs = [producer.arguments[each.index] for each in new_inputs]
     arguments = [*launch.arguments[:number], *inputs, *launch.arguments[number + 1 :]]
     new = sched.LaunchOp(kernel, arguments, list(launch.after))
     new.attributes.update(launch.attributes)

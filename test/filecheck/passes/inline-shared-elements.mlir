@@ -2,7 +2,7 @@
 
 // A mask that two reductions read is computed by both; the bound is divided once. The buffer is gone.
 // CHECK-NOT:   sched.kernel @mask(
-// CHECK-LABEL: sched.kernel @both_inlined(%b: memref<f32>, %x: memref<8xf32>, %x_1: memref<8xf32>,
+// CHECK-LABEL: sched.kernel @both_inlined(%b: memref<f32>, %x: memref<8xf32>, %r: memref<2xf32>) {
 // CHECK:         %[[B:.*]] = memref.load %b[] : memref<f32>
 // CHECK-NEXT:    %[[BOUND:.*]] = arith.divf %[[B]], %{{.*}} : f32
 // CHECK:         sched.reduce addf %i = 8 : f32 {
@@ -18,7 +18,7 @@
 // CHECK-LABEL: sched.program @f
 // CHECK:         %[[M:.*]] = sched.buffer global temporary : memref<8xi8>
 // CHECK-NOT:     temporary
-// CHECK:         sched.launch @both_inlined(%b, %x, %x, %{{.*}})
+// CHECK:         sched.launch @both_inlined(%b, %x, %{{.*}})
 // CHECK:         sched.launch @mask_1(%b, %x, %[[M]])
 // CHECK:         sched.launch @back(%[[M]], %x, %{{.*}})
 sched.kernel @mask(%b: memref<f32>, %x: memref<8xf32>, %m: memref<8xi8>) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -19,6 +19,7 @@ from ..producing_kernels import (
     compute_argument,
     copied_kernel,
     element_code,
+    known_inputs,
     launch_without,
     producer_of,
 )
@@ -46,8 +47,11 @@ class Inliner:
         self.takes_more = takes_more
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
         self.codes: dict[str, ElementCode | None] = {}
-        self.made: dict[tuple[str, int, str], sched.KernelOp] = {}
-        """What was made of a kernel, the number of an argument, and the kernel that fills that."""
+        self.made: dict[tuple[str, int, str, tuple[int | None, ...]], sched.KernelOp] = {}
+        """
+        What was made of a kernel, the number of an argument, the kernel that fills that, and which of its
+        inputs the first one has.
+        """
         self.base_names: dict[sched.KernelOp, str] = {}
         """What a kernel that was made is named after: the kernel of the planner's launch."""
         self.replaced: dict[str, None] = {}
@@ -100,20 +104,22 @@ class Inliner:
         self, launch: sched.LaunchOp, number: int, producer: sched.LaunchOp, code: ElementCode
     ) -> sched.LaunchOp:
         """Puts one launch in the place of two."""
-        old = kernel_name(launch)
-        key = (old, number, kernel_name(producer))
+        old, known = kernel_name(launch), known_inputs(launch, producer, number, code)
+        key = (old, number, kernel_name(producer), known)
         if key not in self.made:
-            self.made[key] = self._write(self.kernels[old], number, code)
+            self.made[key] = self._write(self.kernels[old], number, code, known)
         self.replaced.update(dict.fromkeys((old, kernel_name(producer))))
         self._note_origin(producer)
-        return launch_without(launch, producer, self.made[key].sym_name.data, number, code)
+        return launch_without(launch, producer, self.made[key].sym_name.data, number, code, known)
 
-    def _write(self, kernel: sched.KernelOp, number: int, code: ElementCode) -> sched.KernelOp:
+    def _write(
+        self, kernel: sched.KernelOp, number: int, code: ElementCode, known: Sequence[int | None]
+    ) -> sched.KernelOp:
         """Adds a copy of a kernel that computes what another one loads as argument `number`."""
         base = self.base_names.get(kernel, kernel.sym_name.data)
         new = copied_kernel(kernel, self.names.fresh(f"{base}_inlined"))
         self.base_names[new] = base
-        compute_argument(new, new.body.block.args[number], code)
+        compute_argument(new, new.body.block.args[number], code, known)
         name = new.sym_name.data
         self.kernels[name] = new
         self.accesses[name] = access_of(new)

@@ -116,6 +116,19 @@ def test_what_is_computed_once_stays_before_the_loops():
     assert kernel.count("arith.cmpf olt") == 4
 
 
+def test_what_the_reductions_read_anyhow_is_read_once():
+    def function(x: Any) -> Any:
+        mask = (x > 0.25) & (x < 1.5)
+        return tnp.stack((tnp.sum(tnp.where(mask, x, 0.0)), tnp.sum(mask).astype(np.float32)))
+
+    (x, _) = arrays()
+    text = tenon.jit(function).lower(x).text("sched")
+    kernel = next(each for each in text.split("sched.kernel") if "_inlined" in each.split("(")[0])
+    assert kernel.split(")")[0].count(f"memref<{N}xf32>") == 1
+    with tenon.compile(text, backend="reference") as interpreted:
+        np.testing.assert_array_equal(np.asarray(interpreted(x)), np.asarray(tenon.jit(function)(x)))
+
+
 def test_what_is_asked_for_is_stored():
     text = tenon.jit(inside).lower(*arrays()).text("traced")
     mask = next(line for line in text.splitlines() if "graph.and" in line)
