@@ -197,8 +197,8 @@ def test_an_empty_pipeline_changes_nothing(text: str):
         (
             "sched-pipeline{bytes=1}",
             "sched-pipeline: unknown option 'bytes' "
-            "(options: vector-nbytes, target, vector-registers, l1-nbytes, l2-nbytes, n-threads, "
-            "multiplies-bytes, max-items, shared-nbytes), did you mean 'l2-nbytes'?",
+            "(options: vector-nbytes, target, vector-registers, l1-nbytes, l2-nbytes, l3-nbytes, n-threads, "
+            "multiplies-bytes, max-items, shared-nbytes), did you mean 'l3-nbytes'?",
         ),
         ("sched-pipeline{target=npu}", "sched-pipeline: target 'npu' is not one of cpu, gpu"),
         ("sched-pipeline{vector-nbytes=a}", "sched-pipeline: option 'vector-nbytes' takes int, found a"),

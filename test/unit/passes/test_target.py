@@ -25,6 +25,7 @@ ODD = Target(
     vector_registers=24,
     l1_nbytes=12345,
     l2_nbytes=678901,
+    l3_nbytes=23456789,
     n_threads=7,
     multiplies_bytes=True,
     lacks=("low.tile_fma",),
@@ -78,7 +79,7 @@ def test_named_pipelines_take_the_machine_as_options():
 
 def test_a_device_tells_its_figures():
     device = CpuDevice(PROCESSORS["znver3"], n_units=5)
-    assert target_of(device) == Target(32, 16, 32 << 10, 512 << 10, 5)
+    assert target_of(device) == Target(32, 16, 32 << 10, 512 << 10, 32 << 20, 5)
     assert target_of(cpu_device("x86-64-v4")).vector_registers == 32
     assert target_of(cpu_device("aarch64")).vector_registers == 32
     assert target_of(cpu_device("x86-64-v2")).vector_registers == 16
