@@ -465,5 +465,5 @@ class Emitter:
         self.start(end)
         return [
             f"phi {type} [ {a}, {then_end} ], [ {b}, {else_end} ]"
-            for type, a, b in zip(types, then_values, else_values, strict=bool(types))
+            for type, a, b in zip(types, then_values, else_values, strict=True)
         ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import low
-from ....dialects.low.tile import sizes_of_tile
+from ....dialects.low.tile import RowRanges, sizes_of_tile
 from ....semantics.errors import InterpreterError, describe
 from ....semantics.numerics import add_product, nibble
 from ....semantics.numpy_types import Array, dtype_of
@@ -89,12 +89,14 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
     for first in range(0, prod(extents), STEPS_AT_ONCE):
         numbers = np.arange(first, min(first + STEPS_AT_ONCE, prod(extents)))
         at = np.stack(np.unravel_index(numbers, extents))[..., np.newaxis]
-        taken = _taken(op, size, at[..., 0], rows)
-        if not taken.any():
-            continue
-        at, taken = at[:, taken.any(axis=1)], taken[taken.any(axis=1)]
-        # Nothing is read for a row that is left out: it stands for another one of the step.
-        read = np.where(taken, rows, taken.argmax(axis=1)[:, np.newaxis])
+        read, taken = rows, None
+        if op.ranges is not None:
+            taken = _taken(op, op.ranges, size, at[..., 0], rows)
+            if not taken.any():
+                continue
+            at, taken = at[:, taken.any(axis=1)], taken[taken.any(axis=1)]
+            # Nothing is read for a row that is left out: it stands for another one of the step.
+            read = np.where(taken, rows, taken.argmax(axis=1)[:, np.newaxis])
         lhs_at = read * size[op.lhs_row] + np.tensordot(lhs_steps, at, 1)
         rhs_at = np.arange(columns) + np.tensordot(rhs_steps, at, 1)
         lhs = run.memories[op.lhs].gather(op, run.values[op.lhs_at], lhs_at, run.mask)
@@ -103,19 +105,19 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         if op.rhs_nibbles is not None:
             rhs = nibble(rhs, at[-1].astype(rhs.dtype))
         rhs = _converted(rhs, dtype, op.rhs_unsigned is not None)
-        for k, is_taken in enumerate(taken):
+        for k in range(at.shape[1]):
             added = add_product(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)
-            sums = np.where(is_taken[:, np.newaxis], added, sums)
+            sums = added if taken is None else np.where(taken[k, :, np.newaxis], added, sums)
     written = sums if op.transposed is None else sums.swapaxes(-1, -2)
     for row, start in enumerate(starts):
         acc.store(op, written[..., row, :], start, run.mask, written.shape[-1], run.check_races)
 
 
-def _taken(op: low.TileFmaOp, size: Mapping[SSAValue, int], at: Array, rows: Array) -> npt.NDArray[np.bool_]:
+def _taken(
+    op: low.TileFmaOp, row_ranges: RowRanges, size: Mapping[SSAValue, int], at: Array, rows: Array
+) -> npt.NDArray[np.bool_]:
     """Returns for each step whether each row takes part in it; `at` has a row of numbers for each depth."""
-    if op.ranges is None:
-        return np.ones((at.shape[1], len(rows)), np.bool_)
-    number, ranges = op.ranges
+    number, ranges = row_ranges
     first, end = np.asarray(ranges)[at[number]].T[..., np.newaxis]
     taken = (first <= rows) & (rows < end)
     if op.cut:

@@ -92,8 +92,8 @@ class PrefetchRowsPass(ModulePass):
         analysis = IndexAnalysis()
         if self.l1_nbytes <= SMALL_L1_NBYTES:
             for sum, load in _columns_side_by_side(analysis, kernel):
-                nbytes = NBYTES[element_type_of(load.memref.type)]
-                if upper_bound(size_of(load.memref.type)) * nbytes > self.l3_nbytes // 2:
+                nbytes, whole = _nbytes_of(load.memref)
+                if whole > self.l3_nbytes // 2:
                     set_prefetch_distance(load, AHEAD_NBYTES // nbytes, 2)
                     _note(kernel, sum)
         for around in kernel.walk():
@@ -113,9 +113,8 @@ class PrefetchRowsPass(ModulePass):
         which cache.
         """
         loop, load = reads[-1]
-        type = load.memref.type
-        nbytes = NBYTES[element_type_of(type)]
-        if upper_bound(size_of(type)) * nbytes <= self.l2_nbytes:
+        nbytes, whole = _nbytes_of(load.memref)
+        if whole <= self.l2_nbytes:
             return
         row = None
         # Softmax of rows of 200 to 400 KB takes 0.82 to 0.86 of the time where the second cache has 512 KiB:
@@ -129,8 +128,7 @@ class PrefetchRowsPass(ModulePass):
             return
         if has_near_rows and (len(reads) > 1 or not is_long):
             assert isinstance(row, int)
-            is_far = upper_bound(size_of(type)) * nbytes > self.l3_nbytes // 2
-            level = 2 if is_small and (len(reads) > 1 or is_far) else 1
+            level = 2 if is_small and (len(reads) > 1 or whole > self.l3_nbytes // 2) else 1
             yield loop, load, row * -(-AHEAD_NBYTES // (row * nbytes)), level
         elif is_long:
             for each, read in reads:
@@ -161,6 +159,12 @@ def _columns_side_by_side(
 def _flops(loop: Loop) -> int:
     """Returns how many operations a loop does for an element."""
     return sum(low.FLOPS.get(type(op), 0) for op in loop.body.block.ops)
+
+
+def _nbytes_of(buffer: SSAValue) -> tuple[int, int]:
+    """Returns the bytes of an element of a buffer, and of all of it, at most."""
+    nbytes = NBYTES[element_type_of(buffer.type)]
+    return nbytes, upper_bound(size_of(buffer.type)) * nbytes
 
 
 def _reads_of_rows(

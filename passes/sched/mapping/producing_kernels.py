@@ -224,23 +224,23 @@ def copied_kernel(kernel: sched.KernelOp, name: str) -> sched.KernelOp:
 
 def known_inputs(
     launch: sched.LaunchOp, producer: sched.LaunchOp, number: int, code: ElementCode
-) -> tuple[int | None, ...]:
+) -> dict[BlockArgument, int]:
     """
-    Returns for each input of `code`, which is that of another launch, which argument of a launch has it, but
-    for argument `number`; None for those that it has not.
+    Returns which inputs of `code`, which is that of another launch, a launch has as arguments, apart from
+    argument `number`, and the numbers of these.
     """
     numbers = {value: place for place, value in enumerate(launch.arguments) if place != number}
-    return tuple(numbers.get(producer.arguments[each.index]) for each in code.inputs)
+    values = {each: producer.arguments[each.index] for each in code.inputs}
+    return {each: numbers[value] for each, value in values.items() if value in numbers}
 
 
 def compute_argument(
-    kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode, known: Sequence[int | None] = ()
+    kernel: sched.KernelOp, argument: BlockArgument, code: ElementCode, known: Mapping[BlockArgument, int]
 ) -> None:
     """
     Has a kernel compute the elements of an argument, which it only loads, with `code`, whose inputs become
     arguments in its stead, but for those that are `known` by the number of an argument.
     """
-    known = known or [None for _ in code.inputs]
     inputs, loads = _inputs(kernel, argument, code, known), [use.operation for use in argument.uses]
     first = next(op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp))
     values = code.write_before(writer_before(first), kernel, inputs)
@@ -253,16 +253,16 @@ def compute_argument(
 
 
 def _inputs(
-    kernel: sched.KernelOp, old: BlockArgument, code: ElementCode, known: Sequence[int | None]
+    kernel: sched.KernelOp, old: BlockArgument, code: ElementCode, known: Mapping[BlockArgument, int]
 ) -> list[SSAValue]:
     """
     Returns the inputs of `code` in a kernel, which gets those that are not known right after an argument that
     is to go.
     """
     arguments, found, place = kernel.body.block.args, list[SSAValue](), old.index
-    for argument, number in zip(code.inputs, known, strict=True):
-        if number is not None:
-            found.append(arguments[number])
+    for argument in code.inputs:
+        if argument in known:
+            found.append(arguments[known[argument]])
             continue
         place += 1
         new = kernel.body.block.insert_arg(argument.type, place)
@@ -277,16 +277,14 @@ def launch_without(
     kernel: str,
     number: int,
     code: ElementCode,
-    known: Sequence[int | None] = (),
+    known: Mapping[BlockArgument, int],
 ) -> sched.LaunchOp:
     """
     Puts a launch of `kernel` in the place of two, and returns it: it takes the inputs of `code` from argument
     `number` on, but for those that are `known`.
     """
     buffer = launch.arguments[number]
-    known = known or [None for _ in code.inputs]
-    new_inputs = [each for each, place in zip(code.inputs, known, strict=True) if place is None]
-    inputs = [producer.arguments[each.index] for each in new_inputs]
+    inputs = [producer.arguments[each.index] for each in code.inputs if each not in known]
     arguments = [*launch.arguments[:number], *inputs, *launch.arguments[number + 1 :]]
     new = sched.LaunchOp(kernel, arguments, list(launch.after))
     new.attributes.update(launch.attributes)

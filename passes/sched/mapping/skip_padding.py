@@ -55,12 +55,12 @@ from ....dialects import sched
 from ....dialects.buffer_size import extents_of
 from ....dialects.dims.expressions import Extent
 from ....dialects.element_types import is_float
-from ....dialects.modules.kernel_access import access_of, kernels_of
+from ....dialects.modules.kernel_access import kernels_of
 from ....dialects.sched import Level
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, variable
 from ...indices.nests import nest_of
-from ...indices.products import Product, products_in
+from ...indices.products import products_in
 from ...indices.ranges import Range
 from ...indices.stored_ranges import joined, stored_ranges
 from ...indices.tile_windows import Pixels
@@ -143,7 +143,6 @@ class _Borders:
 
     def __init__(self, module: ModuleOp) -> None:
         self.kernels = kernels_of(module)
-        self.written: dict[str, tuple[int, ...]] = {}
         self.known: dict[BlockArgument, list[Range] | None] = {}
 
     def of(self, buffer: SSAValue, argument: BlockArgument) -> list[Range]:
@@ -156,16 +155,11 @@ class _Borders:
             launch = use.operation
             if not isinstance(launch, sched.LaunchOp):
                 return nothing_known
-            name = launch.kernel.root_reference.data
-            if name not in self.written:
-                self.written[name] = access_of(self.kernels[name]).writes
-            for number in self.written[name]:
-                if launch.arguments[number] is buffer:
-                    ranges = self._stored(name, number)
-                    if ranges is None:
-                        return nothing_known
-                    found.append(ranges)
-        return [joined(each) for each in zip(*found, strict=True)] if found else nothing_known
+            ranges = self._stored(launch.kernel.root_reference.data, use.index)
+            if ranges is None:
+                return nothing_known
+            found.append(ranges)
+        return [joined(each) for each in zip(*found, strict=True)]
 
     def _stored(self, name: str, number: int) -> list[Range] | None:
         argument = self.kernels[name].body.block.args[number]
@@ -180,7 +174,6 @@ class _Tile:
 
     kernel: sched.KernelOp
     image: memref.LoadOp
-    product: Product
     dims: tuple[Axis, ...]
     pixels: sched.AxisOp
     channels: Axis
@@ -190,7 +183,8 @@ class _Tile:
 
     def apart(self) -> _Tile:
         """Returns the tile with a dim for the columns of the window, where they are one with channels."""
-        innermost, (*_, op) = self.dims[-1], self.product.dims
+        innermost = self.dims[-1]
+        op = self.analysis.loop(innermost)
         for subscript in self.image.indices:
             for atom in self.analysis.expr(subscript).terms:
                 if not isinstance(atom, FloorDiv) or atom.operand != variable(innermost):
@@ -274,7 +268,7 @@ def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
         is_image = image.stride(channel) == 0 and image.stride(pixel) not in (0, None)
         if is_image and weights.stride(pixel) == 0 and is_float(image.load.res.type):
             dims = tuple(analysis.axis(dim) for dim in found.dims)
-            return _Tile(kernel, image.load, found, dims, pixels, channel, n_products, analysis)
+            return _Tile(kernel, image.load, dims, pixels, channel, n_products, analysis)
     return None
 
 

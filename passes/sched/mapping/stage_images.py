@@ -137,7 +137,7 @@ class StageImagesPass(ModulePass):
             assert again is not None, f"{kernel.name}: a copy of @{name} is another kernel"
             self._stage(*again, codes[filler])
             for launch, producer in pairs:
-                launch_without(launch, producer, staged.sym_name.data, number, codes[filler])
+                launch_without(launch, producer, staged.sym_name.data, number, codes[filler], {})
                 launches[filler].remove(producer)
             if not launches[filler]:
                 kernels[filler].detach()
@@ -203,7 +203,7 @@ class StageImagesPass(ModulePass):
         innermost = stage(outer, image)[-1]
         if code is not None:
             end_recipe(kernel, "the image is computed where it is staged, by what was another kernel")
-            compute_argument(kernel, image, code)
+            compute_argument(kernel, image, code, {})
         self._map_copy(kernel, innermost, NBYTES[element_type_of(image.type)])
         add_reason(kernel, f"{at_once} rows of the image at a time in a local buffer")
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, LocationAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Commutative
 
 from .....dialects import sched
@@ -23,9 +23,8 @@ from ....indices.analysis import IndexAnalysis
 from ....indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
 from ....scalar.builder import INDEX
 from ..state import KernelState
+from .branches import compare
 from .tile_sums import TileReader, TileSum
-
-_SIGNED_LESS = IntegerAttr(2, i64)
 
 _EQUALITIES = (0, 1)
 """The predicates of comparisons whose sides may change places: equal, and not equal."""
@@ -51,8 +50,7 @@ class Mirror:
         location = self.store.location
         row = state.indices.write(first_row, location)
         end = state.indices.write(first_column + size, location)
-        properties: dict[str, Attribute] = {"predicate": _SIGNED_LESS}
-        return state.writer.emit(arith.CmpiOp, (row, end), i1, location, "reaches_diagonal", properties)
+        return compare(state, "slt", row, end, self.store, "reaches_diagonal")
 
     def copy(
         self,

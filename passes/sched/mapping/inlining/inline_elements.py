@@ -60,7 +60,7 @@ class InlineElementsPass(ModulePass):
 
 
 def _is_short(code: ElementCode) -> bool:
-    return len(code.code) <= MOST_OPS
+    return not code.before and len(code.code) <= MOST_OPS
 
 
 def _arguments(kernel: sched.KernelOp) -> Iterator[BlockArgument]:

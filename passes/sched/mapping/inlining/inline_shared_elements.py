@@ -60,7 +60,7 @@ class InlineSharedElementsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         why = "computed by the reductions that read it, in one loop"
-        Inliner(op, _arguments, _is_in_order, (self.name, why), takes_more=True).run()
+        Inliner(op, _arguments, _is_in_order, (self.name, why)).run()
 
 
 def _arguments(kernel: sched.KernelOp) -> Iterator[BlockArgument]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from itertools import chain
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument
@@ -28,8 +29,8 @@ from ..producing_kernels import (
 class Inliner:
     """
     Puts launches of a module in the place of two: one that fills a buffer for the other alone. `arguments`
-    gives those of a kernel whose elements it may compute itself, by code that `is_taken`, and by more that is
-    done once before all of them if it `takes_more`. `noted` are the pass, and why the buffer is no memory.
+    gives those of a kernel whose elements it may compute itself, by code that `is_taken`. `noted` are the
+    pass, and why the buffer is no memory.
     """
 
     def __init__(
@@ -38,19 +39,17 @@ class Inliner:
         arguments: Callable[[sched.KernelOp], Iterable[BlockArgument]],
         is_taken: Callable[[ElementCode], bool],
         noted: tuple[str, str],
-        takes_more: bool = False,
     ):
         self.module = module
         self.arguments = arguments
         self.is_taken = is_taken
         self.noted = noted
-        self.takes_more = takes_more
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
         self.codes: dict[str, ElementCode | None] = {}
-        self.made: dict[tuple[str, int, str, tuple[int | None, ...]], sched.KernelOp] = {}
+        self.made: dict[tuple[str, int, str, tuple[int, ...]], sched.KernelOp] = {}
         """
-        What was made of a kernel, the number of an argument, the kernel that fills that, and which of its
-        inputs the first one has.
+        What was made of a kernel, the number of an argument, the kernel that fills that, and the numbers of
+        the inputs of that one, and of what they are of the first one.
         """
         self.base_names: dict[sched.KernelOp, str] = {}
         """What a kernel that was made is named after: the kernel of the planner's launch."""
@@ -88,8 +87,6 @@ class Inliner:
             code = None if producer is None else self._code(kernel_name(producer))
             if producer is None or code is None or not code.may_be_in(kernel):
                 continue
-            if code.before and not self.takes_more:
-                continue
             if code.result.type == argument.type and self.is_taken(code):
                 return argument.index, producer, code
         return None
@@ -105,7 +102,8 @@ class Inliner:
     ) -> sched.LaunchOp:
         """Puts one launch in the place of two."""
         old, known = kernel_name(launch), known_inputs(launch, producer, number, code)
-        key = (old, number, kernel_name(producer), known)
+        numbers = tuple(chain(*((each.index, place) for each, place in known.items())))
+        key = (old, number, kernel_name(producer), numbers)
         if key not in self.made:
             self.made[key] = self._write(self.kernels[old], number, code, known)
         self.replaced.update(dict.fromkeys((old, kernel_name(producer))))
@@ -113,7 +111,7 @@ class Inliner:
         return launch_without(launch, producer, self.made[key].sym_name.data, number, code, known)
 
     def _write(
-        self, kernel: sched.KernelOp, number: int, code: ElementCode, known: Sequence[int | None]
+        self, kernel: sched.KernelOp, number: int, code: ElementCode, known: Mapping[BlockArgument, int]
     ) -> sched.KernelOp:
         """Adds a copy of a kernel that computes what another one loads as argument `number`."""
         base = self.base_names.get(kernel, kernel.sym_name.data)
