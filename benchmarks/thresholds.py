@@ -321,6 +321,12 @@ _ROTATED = tuple(Program(f"rotated rows of {n}", _rotated_rows, ((1000, n),)) fo
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 _PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
+_PERMUTED = tuple(
+    Program(f"{'x'.join(map(str, shape))} backwards", lambda x: tnp.permute_dims(x, (2, 1, 0)), (shape,))
+    for shape in ((256, 256, 9), (512, 64, 28), (64, 40, 49), (128, 30, 100), (64, 40, 1001))
+)
+"""Permutations whose last dim fills no whole squares."""
+
 _TALL = tuple(
     Program(f"{n}x{m} by a vector", _matrix_by_vector, ((n, m), (m,)))
     for n, m in ((60_000, 128), (20_000, 300), (8_000, 1_000), (3_000, 4_000))
@@ -362,6 +368,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.loops.share_matrix_reads", "BLOCK_SHARE_OF_L2", (2, 4, 32), (), _BOTH_SIDES),
     Threshold("graph.loops.share_matrix_reads", "MOST_THREADS", (0,), (), _BOTH_SIDES),
     Threshold("sched.mapping.map_axes", "ROWS_AT_ONCE", (1, 2, 8), (), _BOTH_SIDES),
+    Threshold("sched.mapping.map_axes", "FEW_SQUARES", (0, 1, 1 << 20), (), _PERMUTED),
     Threshold("sched.mapping.map_axes", "SHORT_ROW_NBYTES", (0, 1 << 30), (), _TALL),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),

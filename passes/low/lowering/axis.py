@@ -3,6 +3,8 @@ Lowers one `sched.axis`: the part of it that a work-item takes, as a loop over s
 what fills no whole step. Where iterations may run again, a last vector ends where the axis does:
 
     sched.axis %i = 23 vector(8)    -->    vectors at 0, 8 and 15
+
+The rows of squares that are transposed likewise, a square at a time.
 """
 
 from __future__ import annotations
@@ -72,6 +74,21 @@ class AxisLowering:
                     return True
         return False
 
+    def _is_square(self) -> bool:
+        """Returns whether the axis is the rows of squares whose columns are a vector axis below it."""
+        if self.lanes.vector > 1 or self.lanes.unroll == 1:
+            return False
+        analysis, nest = self.state.analysis, self.state.lanes
+        for columns in self.op.walk():
+            if not isinstance(columns, sched.AxisOp) or columns.mapping.vector.data != self.lanes.unroll:
+                continue
+            axis = LaneAxis(analysis.axis(columns), columns.mapping.vector.data, columns.mapping.unroll.data)
+            loads = [analysis.address(op) for op in columns.walk() if isinstance(op, memref.LoadOp)]
+            with nest.within(self.lanes), nest.within(axis):
+                if any(turning_axis(nest, address) == self.lanes for address in loads):
+                    return True
+        return False
+
     def _around(self) -> list[sched.AxisOp]:
         found: list[sched.AxisOp] = []
         parent = self.op.parent_op()
@@ -135,7 +152,9 @@ class AxisLowering:
                 self.state.lanes.check_vector(self.op)
                 self._repeat(first, end, lanes, begin=main)
                 main = end
-        if count - main > 1 and count >= self.lanes.vector > 1 and may_run_again(self.op):
+        if main < count and count >= step and self._is_square() and may_run_again(self.op):
+            self._repeat(first, count, self.lanes, begin=count - step)
+        elif count - main > 1 and count >= self.lanes.vector > 1 and may_run_again(self.op):
             self._end_with_vector(first, count, main)
         elif main < count:
             self._repeat(first, count, None, begin=main)
@@ -244,12 +263,9 @@ class AxisLowering:
             begin = end
             if self._is_whole(chunk, lanes.step):
                 return
-        is_short = isinstance(chunk, int) and chunk < self.lanes.vector
-        if (
-            not is_short
-            and may_run_again(self.op)
-            and (tail := tail_of(state, self.op, self.lanes, begin, count))
-        ):
+        again = self.lanes if self._is_square() else LaneAxis(self.axis, self.lanes.vector, 1)
+        is_short = isinstance(chunk, int) and chunk < again.step
+        if not is_short and may_run_again(self.op) and (tail := tail_of(state, self.op, again, begin, count)):
 
             def vector(index: IndexExpr, _: Sequence[SSAValue]) -> list[SSAValue]:
                 state.indices.bindings[self.axis] = first + index

@@ -149,7 +149,8 @@ class ReductionLowering:
             type(inner) in low.EXPANDED_OPS for inner in op.body.block.ops
         ):
             return None
-        return tail_of(self.state, op, self.own, begin, end) if may_run_again(op) else None
+        single = LaneAxis(self.axis, self.own.vector, 1)
+        return tail_of(self.state, op, single, begin, end) if may_run_again(op) else None
 
     def _in_order(self, tail: Tail, totals: list[Partial]) -> list[Partial]:
         """

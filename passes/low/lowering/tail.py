@@ -4,6 +4,8 @@ ends where the loop does, over some iterations of the one before:
 
     23 iterations in steps of 16, in vectors of 4    -->    vectors at 16 and 19
 
+So do squares of elements that are transposed, of as many rows.
+
 Of a loop whose number of iterations varies there may be fewer than a vector has, which run one by one.
 """
 
@@ -71,40 +73,42 @@ def may_run_again(op: Loop) -> bool:
 def tail_of(
     state: KernelState, op: Loop, lanes: LaneAxis, begin: Extent | SSAValue, end: Extent | SSAValue
 ) -> Tail | None:
-    """Returns how the iterations from `begin` to `end` run, None where vectors take no less time."""
-    single = LaneAxis(lanes.axis, lanes.vector, 1)
-    if lanes.vector == 1 or upper_bound(lanes.axis.extent) < lanes.vector:
+    """
+    Returns how the iterations from `begin` to `end` run, `lanes` at a time, None where that takes no less
+    time than one by one.
+    """
+    if lanes.step == 1 or upper_bound(lanes.axis.extent) < lanes.step:
         return None
     if any(_has_places_of_its_own(state, each, lanes) for each in op.body.block.walk()):
         return None
     if isinstance(begin, int) and isinstance(end, int):
-        return Tail(single, begin, end) if end >= lanes.vector and end - begin > 1 else None
+        return Tail(lanes, begin, end) if end >= lanes.step and end - begin > 1 else None
     get = state.writer.constants.get
     first, last = (each if isinstance(each, SSAValue) else get(each, INDEX) for each in (begin, end))
-    operands = last, get(lanes.vector, INDEX)
+    operands = last, get(lanes.step, INDEX)
     is_vector = state.writer.emit(arith.CmpiOp, operands, i1, op.location, "is_vector", _AT_LEAST)
     rest = state.writer.emit(low.SelectOp, (is_vector, last, first), INDEX, op.location, "rest")
-    return Tail(single, first, rest, (rest, last))
+    return Tail(lanes, first, rest, (rest, last))
 
 
 def run_vectors(
     state: KernelState, op: Loop, tail: Tail, carried: Sequence[SSAValue], body: VectorBody
 ) -> list[SSAValue]:
     """Runs the vectors of a tail, and returns what they carry on."""
-    vector, axis, location = tail.lanes.vector, tail.lanes.axis, op.location
-    if isinstance(tail.end, int) and isinstance(tail.begin, int) and tail.end - tail.begin <= vector:
+    step, axis, location = tail.lanes.step, tail.lanes.axis, op.location
+    if isinstance(tail.end, int) and isinstance(tail.begin, int) and tail.end - tail.begin <= step:
         with state.lanes.within(tail.lanes):
-            return body(constant(tail.end - vector), carried)
+            return body(constant(tail.end - step), carried)
     get, indices = state.writer.constants.get, state.indices
     begin, end = (each if isinstance(each, SSAValue) else get(each, INDEX) for each in (tail.begin, tail.end))
-    last = indices.op(arith.SubiOp, end, get(vector, INDEX), location)
+    last = indices.op(arith.SubiOp, end, get(step, INDEX), location)
 
     def one(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
         place = indices.op(arith.MinSIOp, index, last, location)
         with state.lanes.within(tail.lanes):
             return body(indices.bind(place, axis.extent, axis.hint), carried)
 
-    return state.writer.loop((begin, end, get(vector, INDEX)), carried, one, location, axis.hint)
+    return state.writer.loop((begin, end, get(step, INDEX)), carried, one, location, axis.hint)
 
 
 def _has_places_of_its_own(state: KernelState, op: Operation, lanes: LaneAxis) -> bool:

@@ -34,6 +34,9 @@ iterations, of which the first and the last do what is left over at the ends too
       scf.if %is_last { sched.axis ... }
     }
 
+Where an innermost axis stores neighbours and loads none, the axis around it along which the loads have their
+neighbours is split likewise: what lies between is transposed in registers.
+
 A kernel that combines what lies in windows is split further out, too: the axis right around the innermost
 one, and those around that by a branch, so that they stay one axis:
 
@@ -63,7 +66,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.sched import MappingAttr
-from ...indices.analysis import Loop
+from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.lanes import LOADED_STRIDES
 from ...indices.nests import axes_inside, nest_of
 from ..steps.borders.points import LEAST_LANES
 from ..steps.primitives.partition import cut, longest_piece, pieces_along
@@ -90,6 +94,12 @@ class SplitBordersPass(ModulePass):
 
     def _split(self, kernel: sched.KernelOp) -> None:
         self._separate(kernel, _windowed_nest(kernel))
+        for axis in _turned_rows(kernel):
+            pieces = pieces_along(axis, outer=True)
+            if pieces is None or len(pieces) == 1:
+                continue
+            if longest_piece(pieces).extent >= LEAST_LANES:
+                cut(axis, pieces, outer=True)
         for axis in [op for op in kernel.walk() if isinstance(op, sched.AxisOp)]:
             if not _may_split(axis):
                 continue
@@ -137,6 +147,25 @@ def _windowed_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
     if not inside or not all(isinstance(op, sched.ReduceOp) and op.mapping == _SERIAL for op in inside):
         return []
     return nest
+
+
+def _turned_rows(kernel: sched.KernelOp) -> list[sched.AxisOp]:
+    """
+    Returns the axis, if there is one, along which the loads of a kernel have their neighbours where they have
+    none along the innermost one, which combines nothing.
+    """
+    nest = nest_of(kernel)
+    if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
+        return []
+    columns, analysis = nest[-1], IndexAnalysis()
+    if any(op.regions for op in columns.body.block.ops):
+        return []
+    loads = [op for op in columns.walk() if isinstance(op, memref.LoadOp)]
+    strides = [analysis.address(op).stride(analysis.axis(columns)) for op in loads]
+    turned = [op for op, stride in zip(loads, strides, strict=True) if stride not in LOADED_STRIDES]
+    along = {axis for op in turned for axis in analysis.expr(op.indices[-1]).axes()}
+    rows = [axis for axis in nest[:-1] if analysis.axis(axis) in along]
+    return rows if len(rows) == 1 and isinstance(rows[0].extent, int) else []
 
 
 def _iterations(axis: sched.AxisOp) -> int:

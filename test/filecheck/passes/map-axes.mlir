@@ -224,13 +224,46 @@ sched.kernel @every_other_row(%x: memref<60x200xf32>, %y: memref<100x60xf32>) {
 }
 
 // CHECK-LABEL: sched.kernel @few_rows
-// CHECK-NEXT:    sched.axis %i = 7 block({{[0-9]*}}) {
+// CHECK-NEXT:    sched.axis %i = 3 block({{[0-9]*}}) {
 // CHECK-NEXT:      sched.axis %j = 60 {
-sched.kernel @few_rows(%x: memref<60x7xf32>, %y: memref<7x60xf32>) {
+sched.kernel @few_rows(%x: memref<60x3xf32>, %y: memref<3x60xf32>) {
+  sched.axis %i = 3 {
+    sched.axis %j = 60 {
+      %v = memref.load %x[%j, %i] : memref<60x3xf32>
+      memref.store %v, %y[%i, %j] : memref<3x60xf32>
+    }
+  }
+}
+
+// Rows too few for squares of whole vectors: smaller ones.
+// CHECK-LABEL: sched.kernel @some_rows
+// CHECK-NEXT:    sched.axis %i = 7 block({{[0-9]*}}) unroll(4) {
+// CHECK-NEXT:      sched.axis %j = 60 vector(4) {
+sched.kernel @some_rows(%x: memref<60x7xf32>, %y: memref<7x60xf32>) {
   sched.axis %i = 7 {
     sched.axis %j = 60 {
       %v = memref.load %x[%j, %i] : memref<60x7xf32>
       memref.store %v, %y[%i, %j] : memref<7x60xf32>
+    }
+  }
+}
+
+// Where they end, what is loaded goes on along another axis: the two are one, right around the columns.
+// CHECK-LABEL: sched.kernel @continued_rows
+// CHECK-NEXT:    %c9 = arith.constant 9 : index
+// CHECK-NEXT:    sched.axis %[[both:.*]] = 90 block({{[0-9]*}}) unroll(8) {
+// CHECK-NEXT:      %[[j:.*]] = arith.divui %[[both]], %c9 : index
+// CHECK-NEXT:      %[[i:.*]] = arith.remui %[[both]], %c9 : index
+// CHECK-NEXT:      sched.axis %k = 60 vector(8) {
+// CHECK-NEXT:        %v = memref.load %x[%k, %[[j]], %[[i]]]
+// CHECK-NEXT:        memref.store %v, %y[%[[i]], %[[j]], %k]
+sched.kernel @continued_rows(%x: memref<60x10x9xf32>, %y: memref<9x10x60xf32>) {
+  sched.axis %i = 9 {
+    sched.axis %j = 10 {
+      sched.axis %k = 60 {
+        %v = memref.load %x[%k, %j, %i] : memref<60x10x9xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<9x10x60xf32>
+      }
     }
   }
 }

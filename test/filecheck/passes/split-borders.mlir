@@ -212,3 +212,56 @@ sched.kernel @flipped(%x: memref<64xf32>, %y: memref<64xf32>) {
 
 // RUN: not tenon-opt -p 'split-borders{block-elements=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 // NONE: error: split-borders: block-elements 0 must be 1 or more
+
+// What is loaded has its neighbours along the axis around: that one is split, whose middle is transposed then.
+// CHECK-LABEL: sched.kernel @turned
+// CHECK:         sched.axis %i = 1 {
+// CHECK-NEXT:      sched.axis %j = 60 {
+// CHECK-NEXT:        memref.store %zero, %y[%i, %j] : memref<16x60xf32>
+// CHECK:         sched.axis %i_1 = 14 {
+// CHECK-NOT:       low.select
+// CHECK:           memref.load %x[%j_1, %{{.*}}] : memref<60x14xf32>
+// CHECK:         sched.axis %i_2 = 1 {
+// CHECK-NOT:       memref.load
+// CHECK-LABEL: sched.kernel @turned_twice
+sched.kernel @turned(%x: memref<60x14xf32>, %y: memref<16x60xf32>) {
+  %cm1 = arith.constant -1 : index
+  %c0 = arith.constant 0 : index
+  %c13 = arith.constant 13 : index
+  %c14 = arith.constant 14 : index
+  %zero = arith.constant 0.0 : f32
+  sched.axis %i = 16 {
+    %below = arith.addi %i, %cm1 : index
+    %is_after = arith.cmpi sge, %below, %c0 : index
+    %is_before = arith.cmpi slt, %below, %c14 : index
+    %is_inside = arith.andi %is_after, %is_before : i1
+    %raised = arith.maxsi %below, %c0 : index
+    %held = arith.minsi %raised, %c13 : index
+    sched.axis %j = 60 {
+      %v = memref.load %x[%j, %held] : memref<60x14xf32>
+      %w = low.select %is_inside, %v, %zero : f32
+      memref.store %w, %y[%i, %j] : memref<16x60xf32>
+    }
+  }
+}
+
+// The last dim of what is loaded is indexed by two axes: nothing is split.
+// CHECK:         sched.axis %i = 16 {
+// CHECK:           sched.axis %k = 3 {
+// CHECK:             sched.axis %j = 60 {
+// CHECK-NOT:     sched.axis
+sched.kernel @turned_twice(%x: memref<60x14xf32>, %y: memref<16x3x60xf32>) {
+  %c0 = arith.constant 0 : index
+  %c13 = arith.constant 13 : index
+  sched.axis %i = 16 {
+    sched.axis %k = 3 {
+      %sum = arith.addi %i, %k : index
+      %raised = arith.maxsi %sum, %c0 : index
+      %held = arith.minsi %raised, %c13 : index
+      sched.axis %j = 60 {
+        %v = memref.load %x[%j, %held] : memref<60x14xf32>
+        memref.store %v, %y[%i, %k, %j] : memref<16x3x60xf32>
+      }
+    }
+  }
+}

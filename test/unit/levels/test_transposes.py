@@ -9,6 +9,7 @@ from tenon import numpy as tnp
 from tenon.dialects import context, sched
 from tenon.dialects.low.lane_exchange import exchanges
 from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import graph_passes, sched_passes
@@ -30,7 +31,18 @@ def test_exchanges_turn_a_square(n: int):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "i4", "u2", "i1", "?"])
 def test_transposes_of_every_type_with_tails(backend: str, dtype: str):
     rng = np.random.default_rng(0)
-    for shape in ((33, 65), (16, 16), (64, 48), (17, 31), (5, 70), (70, 5), (4, 4)):
+    for shape in (
+        (33, 65),
+        (16, 16),
+        (64, 48),
+        (17, 31),
+        (5, 70),
+        (70, 5),
+        (4, 4),
+        (9, 14),
+        (31, 7),
+        (50, 3),
+    ):
         x = rng.integers(0, 100, shape).astype(dtype)
         y = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0)), backend=backend)(x)
         np.testing.assert_array_equal(np.asarray(y), x.T)
@@ -62,10 +74,29 @@ def test_loads_are_vectors_along_the_other_axis():
     assert "memref.load" not in low
 
 
-def test_rows_that_fill_no_square_are_moved_one_by_one():
+def test_rows_that_fill_no_square_are_moved_with_those_before_them():
     low = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0))).lower(np.zeros((64, 67), "f4")).text("low")
-    assert low.count("low.transpose") == 1
-    assert "memref.load" in low
+    assert low.count("low.transpose") == 2
+    assert "memref.load" not in low
+
+
+def test_rows_are_moved_one_by_one_where_twice_would_be_wrong():
+    module = parse_module(
+        """sched.kernel @twice(%x: memref<60x9xf32>, %y: memref<9x60xf32>) {
+            sched.axis %i = 9 unroll(4) {
+                sched.axis %j = 60 vector(4) {
+                    %v = memref.load %x[%j, %i] : memref<60x9xf32>
+                    %w = memref.load %y[%i, %j] : memref<9x60xf32>
+                    %sum = arith.addf %v, %w : f32
+                    memref.store %sum, %y[%i, %j] : memref<9x60xf32>
+                }
+            }
+        }"""
+    )
+    PassManager((ConvertSchedToLowPass(),)).run(context(), module)
+    text = str(module)
+    assert text.count("low.transpose") == 1
+    assert "memref.load" in text
 
 
 def test_columns_that_fill_no_square_are_moved_with_those_before_them():
@@ -108,3 +139,42 @@ def test_parts_with_tails(order: tuple[int, ...], dtype: str):
     x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
     y = tenon.jit(lambda x: tnp.permute_dims(x, order))(x)
     np.testing.assert_array_equal(np.asarray(y), x.transpose(order))
+
+
+def test_rows_too_few_for_squares_are_transposed_in_smaller_ones():
+    assert mappings((256, 14), (1, 0)) == ["14: block(14) unroll(8)", "256: vector(8)"]
+    assert mappings((256, 7), (1, 0)) == ["7: block(7) unroll(4)", "256: vector(4)"]
+    assert mappings((256, 3), (1, 0)) == ["3: block(3)", "256:"]
+
+
+def test_rows_too_few_go_on_along_another_axis():
+    assert mappings((32, 40, 9), (2, 1, 0)) == ["360: block(360) unroll(16)", "32: vector(16)"]
+    assert mappings((32, 40, 63), (2, 1, 0)) == ["2520: block(512) unroll(16)", "32: vector(16)"]
+    # More, and as many as fill squares, stay as they are.
+    assert mappings((32, 40, 65), (2, 1, 0))[1:] == ["40:", "32: vector(16)"]
+    assert mappings((32, 40, 16), (2, 1, 0)) == ["16: block(16) unroll(16)", "40:", "32: vector(16)"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "shape", [(40, 24, 3, 3), (64, 5, 3, 3), (33, 17, 2, 2), (16, 32, 5, 5), (24, 40, 1, 7)]
+)
+def test_weights_of_windows_are_transposed(backend: str, shape: tuple[int, ...]):
+    x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    y = tenon.jit(lambda x: tnp.permute_dims(x, (2, 3, 1, 0)), backend=backend)(x)
+    np.testing.assert_array_equal(np.asarray(y), x.transpose(2, 3, 1, 0))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("width", [3, 4, 7, 14, 17])
+def test_images_are_padded_while_they_are_transposed(backend: str, width: int):
+    x = np.random.default_rng(0).standard_normal((2, 40, 5, width)).astype("f4")
+    border = ((0, 0), (1, 2), (2, 1), (0, 0))
+    compiled = tenon.jit(lambda x: tnp.pad(tnp.permute_dims(x, (0, 2, 3, 1)), border), backend=backend)
+    np.testing.assert_array_equal(np.asarray(compiled(x)), np.pad(x.transpose(0, 2, 3, 1), border))
+
+
+def test_what_is_inside_of_a_border_is_transposed():
+    compiled = tenon.jit(lambda x: tnp.pad(tnp.permute_dims(x, (1, 0)), ((1, 1), (0, 0))))
+    assert "low.transpose" in compiled.lower(np.zeros((64, 14), "f4")).text("low")
+    assert "low.transpose" not in compiled.lower(np.zeros((64, 3), "f4")).text("low")

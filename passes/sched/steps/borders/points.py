@@ -135,15 +135,15 @@ def pieces_of(axis: Axis, indices: Indices, is_innermost: bool = True) -> list[P
     return found
 
 
-def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """Joins neighbours that are no vectors."""
+def joined_pieces(pieces: Iterable[Piece], least: int = LEAST_LANES) -> list[Piece]:
+    """Joins neighbours that are no linear ones of `least` iterations."""
     joined: list[Piece] = []
     for piece in pieces:
-        is_vector = piece.is_linear and piece.extent >= LEAST_LANES
-        if joined and not is_vector and not joined[-1].is_linear:
+        is_linear = piece.is_linear and piece.extent >= least
+        if joined and not is_linear and not joined[-1].is_linear:
             joined[-1] = Piece(joined[-1].begin, piece.end, False)
         else:
-            joined.append(Piece(piece.begin, piece.end, is_vector))
+            joined.append(Piece(piece.begin, piece.end, is_linear))
     return joined
 
 

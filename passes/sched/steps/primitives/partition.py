@@ -18,7 +18,7 @@ from xdsl.dialects import scf
 from .....dialects import sched
 from ....indices.analysis import IndexAnalysis
 from ..borders.pieces import WHOLE_LANES, PieceWriter
-from ..borders.points import Piece, indices_below, joined_pieces, pieces_of
+from ..borders.points import LEAST_LANES, Piece, indices_below, joined_pieces, pieces_of
 from ..loop_nests.errors import refuse
 from ..loop_nests.loops import KernelLoop, kernel_around
 from ..recipe import note
@@ -62,12 +62,17 @@ def partition(
 
 
 def pieces_along(axis: sched.AxisOp, outer: bool = False) -> list[Piece] | None:
-    """Returns the pieces that an axis can be cut into; None where that is not known."""
+    """
+    Returns the pieces that an axis can be cut into; None where that is not known. Short ones are apart only
+    around an axis that combines nothing, where they are little code.
+    """
     analysis = IndexAnalysis()
     indices = indices_below(axis, analysis)
     if indices is None:
         return None
-    return joined_pieces(pieces_of(analysis.axis(axis), indices, is_innermost=not outer))
+    combines = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
+    least = 1 if outer and not combines else LEAST_LANES
+    return joined_pieces(pieces_of(analysis.axis(axis), indices, is_innermost=not outer), least)
 
 
 def longest_piece(pieces: Sequence[Piece]) -> Piece:
