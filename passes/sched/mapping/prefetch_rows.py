@@ -18,7 +18,8 @@ rows ahead.
 Where the first cache is small, the next row goes into the second one: it would take the place of what the
 loops over this one go on reading. Long rows of loops that compute little are left to the processor there.
 Short rows of an array that half of the third cache does not hold go into the second one too, and so do rows
-that are reduced to columns side by side, one behind the other.
+that are reduced to columns side by side, one behind the other. What is transposed in squares fetches the next
+line of each row there: these are more streams than the processor finds.
 
 The pass marks loads of vectors from buffers larger than the second cache. The loop must load from the buffer
 once: windows that overlap would prefetch the same elements several times. The last row prefetches beyond the
@@ -45,6 +46,8 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.low.prefetch import set_prefetch_distance
 from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.lanes import LOADED_STRIDES
+from ...machine.cost import LINE_NBYTES
 from ...machine.target import L1_NBYTES, L2_NBYTES, L3_NBYTES, check_positive
 from .reasons import add_reason
 
@@ -96,6 +99,11 @@ class PrefetchRowsPass(ModulePass):
                 if whole > self.l3_nbytes // 2:
                     set_prefetch_distance(load, AHEAD_NBYTES // nbytes, 2)
                     _note(kernel, sum)
+            for rows, load in _turned(analysis, kernel):
+                nbytes, whole = _nbytes_of(load.memref)
+                if whole > self.l2_nbytes:
+                    set_prefetch_distance(load, LINE_NBYTES // nbytes)
+                    _note(kernel, rows)
         for around in kernel.walk():
             if isinstance(around, sched.KernelOp) or (
                 isinstance(around, sched.AxisOp) and around.mapping.step == 1
@@ -154,6 +162,25 @@ def _columns_side_by_side(
             steps = address.stride(analysis.axis(axis)), address.stride(analysis.axis(sum))
             if isinstance(load.memref, BlockArgument) and steps == (1, axis.extent):
                 yield sum, load
+
+
+def _turned(analysis: IndexAnalysis, kernel: sched.KernelOp) -> Iterator[tuple[sched.AxisOp, memref.LoadOp]]:
+    """Yields the loads of squares that are transposed in registers, and the axis of their rows."""
+    for rows in kernel.walk():
+        if not isinstance(rows, sched.AxisOp) or rows.mapping.unroll.data == 1:
+            continue
+        for columns in rows.walk():
+            if not isinstance(columns, sched.AxisOp):
+                continue
+            if columns.mapping.vector.data != rows.mapping.unroll.data or columns is rows:
+                continue
+            for load in columns.body.block.ops:
+                if not isinstance(load, memref.LoadOp) or not isinstance(load.memref, BlockArgument):
+                    continue
+                address = analysis.address(load)
+                is_turned = address.stride(analysis.axis(columns)) not in LOADED_STRIDES
+                if is_turned and address.stride(analysis.axis(rows)) == 1:
+                    yield rows, load
 
 
 def _flops(loop: Loop) -> int:

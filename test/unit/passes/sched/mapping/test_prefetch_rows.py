@@ -128,6 +128,23 @@ def test_columns_side_by_side_fetch_what_is_in_memory(l1_nbytes: int, l3_nbytes:
     )
 
 
+@pytest.mark.parametrize(
+    ("l1_nbytes", "rows", "is_fetched"), [(32768, 300, True), (32768, 200, False), (32769, 300, False)]
+)
+def test_what_is_transposed_fetches_the_next_line_of_each_row(l1_nbytes: int, rows: int, is_fetched: bool):
+    text = scheduled(lambda x: tnp.permute_dims(x, (1, 0)), l1_nbytes, ROWS[:rows])
+    assert (f"{{{PREFETCH} = 16 : index}}" in text) is is_fetched
+
+
+def test_each_row_of_a_square_is_fetched():
+    with tenon.compile(
+        tenon.jit(lambda x: tnp.permute_dims(x, (1, 0))).lower(ROWS).module, target="znver3"
+    ) as executable:
+        loads = [line for line in str(executable.stages["low"]).splitlines() if "vector.load" in line]
+        assert len(loads) >= 8 and all(f"{PREFETCH} = 16" in line for line in loads)
+        np.testing.assert_array_equal(executable(ROWS), ROWS.T)
+
+
 def test_a_row_that_one_loop_reads_goes_into_the_first_cache():
     text = scheduled(tnp.exp, 32768)
     assert PREFETCH in text and PREFETCH_LEVEL not in text
