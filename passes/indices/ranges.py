@@ -24,6 +24,15 @@ class Range:
     low: int | None = None
     high: int | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        return self.low is not None and self.high is not None and self.low >= self.high
+
+    def moved(self, by: int) -> Range:
+        """Returns the range of indices that are greater by a number."""
+        low = None if self.low is None else self.low + by
+        return Range(low, None if self.high is None else self.high + by)
+
     def and_(self, other: Range) -> Range:
         """Returns what is in both ranges."""
         lows = [bound for bound in (self.low, other.low) if bound is not None]

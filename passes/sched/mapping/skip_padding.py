@@ -24,10 +24,10 @@ leave them out.
               sched.yield %pixel, %w : f32
             }
 
-The launches that fill the image store nothing but zeros in its border: so the select changes nothing, and
-says what the tile can do without. Of 3x3 windows that is 2 / 3n of n rows, and of n columns likewise: 9 % of
-14x14 pixels, 18 % of 7x7. Rows of the window are left out for all of a tile, columns of it for the pixels at
-the ends of a row.
+What fills the image, launches or the kernel itself where it stages some rows at a time, stores nothing but
+zeros in its border: so the select changes nothing, and says what the tile can do without. Of 3x3 windows that
+is 2 / 3n of n rows, and of n columns likewise: 9 % of 14x14 pixels, 18 % of 7x7. Rows of the window are left
+out for all of a tile, columns of it for the pixels at the ends of a row.
 
 A kernel stays as it is where little would be left out, and where a window does not fit into its image.
 
@@ -59,14 +59,14 @@ from ....dialects.modules.kernel_access import kernels_of
 from ....dialects.sched import Level
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, variable
-from ...indices.nests import nest_of
+from ...indices.nests import axes_inside
 from ...indices.products import products_in
 from ...indices.ranges import Range
-from ...indices.stored_ranges import joined, stored_ranges
+from ...indices.stored_ranges import StoredRange, joined, stored_ranges
 from ...indices.tile_windows import Pixels
 from ...scalar.builder import INDEX
 from ...scalar.ops import cmpi, select
-from ..steps.loop_nests.code import writer_before
+from ..steps.loop_nests.code import write_index, writer_before
 from ..steps.primitives.split import split
 from .reasons import add_reason
 
@@ -89,12 +89,14 @@ take 0.98 to 1.10 of the time, of 32 channels 0.93 to 1.00.
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A subscript of an image, by its number and as an index, and the range in which it is in the image."""
+    """A subscript of an image, by its number, and an index, and the range in which that is in the image."""
 
     number: int
     index: IndexExpr
     low: int
     high: int
+    is_shifted: bool
+    """Whether the index is that of an image of which the subscript is one of some rows."""
 
     @property
     def share(self) -> float:
@@ -120,8 +122,13 @@ class SkipPaddingPass(ModulePass):
         images: dict[str, tuple[_Tile, BlockArgument]] = {}
         for name, kernel in kernels_of(op).items():
             tile = _tile_of(kernel) if isinstance(kernel, sched.KernelOp) else None
-            if tile is not None and isinstance(tile.image.memref, BlockArgument):
+            if tile is None:
+                continue
+            if isinstance(tile.image.memref, BlockArgument):
                 images[name] = tile, tile.image.memref
+            else:
+                tile = tile.apart()
+                _leave_out(tile, stored_ranges(tile.image.memref, tile.analysis) or [])
         if not images:
             return
         borders, found = _Borders(op), dict[str, list[list[Range]]]()
@@ -130,12 +137,18 @@ class SkipPaddingPass(ModulePass):
                 argument = images[name][1]
                 found.setdefault(name, []).append(borders.of(item.arguments[argument.index], argument))
         for name, ranges in found.items():
-            tile = images[name][0].apart()
-            windows = tile.windows([joined(each) for each in zip(*ranges, strict=True)])
-            share = sum(window.share for window in windows)
-            if share >= LEAST_SHARE and share * tile.products >= LEAST_LEFT_OUT:
-                _mask(tile.image, windows)
-                add_reason(tile.kernel, "products with the border of the image are left out")
+            _leave_out(
+                images[name][0].apart(), [StoredRange(joined(each)) for each in zip(*ranges, strict=True)]
+            )
+
+
+def _leave_out(tile: _Tile, ranges: Sequence[StoredRange]) -> None:
+    """Masks what a tile loads of an image that is in some ranges, if enough is outside."""
+    windows = tile.windows(ranges)
+    share = sum(window.share for window in windows)
+    if share >= LEAST_SHARE and share * tile.products >= LEAST_LEFT_OUT:
+        _mask(tile, windows)
+        add_reason(tile.kernel, "products with the border of the image are left out")
 
 
 class _Borders:
@@ -164,7 +177,9 @@ class _Borders:
     def _stored(self, name: str, number: int) -> list[Range] | None:
         argument = self.kernels[name].body.block.args[number]
         if argument not in self.known:
-            self.known[argument] = stored_ranges(argument, IndexAnalysis())
+            found = stored_ranges(argument, IndexAnalysis())
+            # No axis is around an argument.
+            self.known[argument] = None if found is None else [each.range for each in found]
         return self.known[argument]
 
 
@@ -200,7 +215,7 @@ class _Tile:
                     return found
         return self
 
-    def windows(self, ranges: Sequence[Range]) -> list[_Window]:
+    def windows(self, ranges: Sequence[StoredRange]) -> list[_Window]:
         """
         Returns the windows that reach into a border and that tiles can be told of, given where the image is
         in each dim: one that moves with the pixels, and one that does not.
@@ -213,9 +228,10 @@ class _Tile:
                 found.setdefault(pixels in window.index.axes(), window)
         return list(found.values())
 
-    def _window(self, number: int, inside: Range) -> _Window | None:
+    def _window(self, number: int, stored: StoredRange) -> _Window | None:
         """Returns the window that a subscript moves with, of which the image has room for a whole one."""
-        index, pixels = self.analysis.expr(self.image.indices[number]), self.analysis.axis(self.pixels)
+        inside, pixels = stored.range, self.analysis.axis(self.pixels)
+        index = self.analysis.expr(self.image.indices[number]) + stored.shift
         axes, (*outer, innermost) = index.axes(), self.dims
         dims = [axis for axis in outer if axis in axes]
         if len(dims) != 1 or index.stride(dims[0]) != 1 or self.channels in axes or innermost in axes:
@@ -241,14 +257,15 @@ class _Tile:
             tiles = Pixels(extents[pixels], op.mapping.tile.data, steps[pixels])
             if steps[pixels] < 1 or tiles.windows(extents[dims[0]], low, high) is None:
                 return None
-        return _Window(number, index, inside.low, inside.high)
+        return _Window(number, index, inside.low, inside.high, bool(stored.shift.terms))
 
 
 def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
     """Returns the tile that a kernel is, if its rows are the pixels of an image that a sum is of."""
-    nest = nest_of(kernel)
-    if len(nest) < 2 or not all(axis.mapping.tile.data for axis in nest[-2:]):
+    tiled = [op for op in kernel.walk() if isinstance(op, sched.AxisOp) and op.mapping.tile.data]
+    if len(tiled) != 2 or axes_inside(tiled[0]) != tiled:
         return None
+    nest = [*_axes_around(tiled[0]), *tiled]
     # A window has a dim of its own, around the channels.
     if not any(isinstance(op, sched.ReduceOp) and op.continued for op in nest[-1].body.block.ops):
         return None
@@ -272,13 +289,29 @@ def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
     return None
 
 
-def _mask(load: memref.LoadOp, windows: Sequence[_Window]) -> None:
-    """Has a load give 0 where windows are in the border."""
+def _axes_around(op: sched.AxisOp) -> list[sched.AxisOp]:
+    """Returns the axes that an axis stands in, outermost first."""
+    found: list[sched.AxisOp] = []
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, sched.AxisOp):
+            found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
+def _mask(tile: _Tile, windows: Sequence[_Window]) -> None:
+    """Has the load of an image give 0 where windows are in the border."""
+    load = tile.image
     sum, type = load.parent_op(), load.res.type
     assert isinstance(sum, sched.ReduceOp), "an image is loaded in a sum"
     subscripts = [load.indices[window.number] for window in windows]
     is_known = not any(sum.is_ancestor(subscript.owner) for subscript in subscripts)
     b = writer_before(sum if is_known else load)
+    subscripts = [
+        write_index(b, tile.analysis, window.index) if window.is_shifted else subscript
+        for subscript, window in zip(subscripts, windows, strict=True)
+    ]
     conditions = [
         cmpi(b, predicate, subscript, b.constants.get(bound, INDEX))
         for subscript, window in zip(subscripts, windows, strict=True)

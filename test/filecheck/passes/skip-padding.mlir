@@ -1,6 +1,17 @@
 // RUN: tenon-opt -p skip-padding %s | filecheck %s
 // RUN: tenon-opt -p skip-padding,convert-sched-to-low %s | filecheck %s --check-prefix LOW
 
+// Of an image that is staged two rows at a time, those of the image itself count.
+// CHECK-LABEL: sched.kernel @staged(
+// CHECK:         sched.reduce fma %l = 3
+// CHECK:           %[[part:.*]] = arith.muli %part, %c2 : index
+// CHECK-NEXT:      %[[row:.*]] = arith.addi %{{.*}}, %[[part]] : index
+// CHECK-NEXT:      arith.cmpi sge, %[[row]], %c1 : index
+// CHECK-NEXT:      arith.cmpi slt, %[[row]], %c9 : index
+// CHECK-NEXT:      arith.cmpi sge, %column, %c1 : index
+// CHECK-NEXT:      arith.cmpi slt, %column, %c8 : index
+// CHECK:           %pixel = low.select
+
 // The border of the image is zeros: rows 0 and 8, columns 0 and 8.
 // CHECK-LABEL: sched.kernel @conv(
 // CHECK-SAME:    {schedule = "products with the border of the image are left out"}
@@ -23,12 +34,74 @@
 // CHECK-NOT:   low.select
 // CHECK-LABEL: sched.program
 
+// LOW-LABEL: low.kernel @staged(
+// LOW:         depth [%{{.*}}, %c3, %c512] rows 1 [1 to 7, 0 to 7, 0 to 6] :
 // LOW-LABEL: low.kernel @conv(
 // LOW:         low.tile_fma 7 x 32 {{.*}} depth [%{{.*}}, %c3, %c512] rows 1 [1 to 7, 0 to 7, 0 to 6] :
 // LOW:         scf.for %turn
 // LOW:           low.tile_fma 1 x 128
 // LOW-LABEL: low.kernel @of_both(
 // LOW:         depth [%c3, %c1536] :
+
+sched.kernel @staged(%x: memref<32x8x7x512xf32>, %w: memref<3x3x512x32xf32>, %r: memref<32x8x7x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  sched.axis %n = 32 block {
+    sched.axis %part = 4 {
+      %first = arith.muli %part, %c2 : index
+      %p = sched.alloc local : memref<4x9x512xf32>
+      sched.axis %y0 = 4 {
+        %yf = arith.addi %first, %y0 : index
+        %yx = arith.subi %yf, %c1 : index
+        %y1 = arith.maxsi %yx, %c0 : index
+        %y2 = arith.minsi %y1, %c7 : index
+        sched.axis %x2 = 9 {
+          %xx = arith.subi %x2, %c1 : index
+          %x0 = arith.maxsi %xx, %c0 : index
+          %x1 = arith.minsi %x0, %c6 : index
+          %i0 = arith.cmpi sge, %yx, %c0 : index
+          %i1 = arith.cmpi slt, %yx, %c8 : index
+          %i2 = arith.cmpi sge, %xx, %c0 : index
+          %i3 = arith.cmpi slt, %xx, %c7 : index
+          %i4 = arith.andi %i0, %i1 : i1
+          %i5 = arith.andi %i2, %i3 : i1
+          %i6 = arith.andi %i4, %i5 : i1
+          sched.axis %c = 512 {
+            %v = memref.load %x[%n, %y2, %x1, %c] : memref<32x8x7x512xf32>
+            %s = low.select %i6, %v, %zero : f32
+            memref.store %s, %p[%y0, %x2, %c] : memref<4x9x512xf32>
+          }
+        }
+      }
+      sched.axis %y = 2 {
+        %at = arith.addi %first, %y : index
+        sched.axis %x3 = 7 tile(7) {
+          sched.axis %o = 32 tile(32) vector(8) {
+            %s = sched.reduce fma %k = 3 : f32 {
+              %row = arith.addi %y, %k : index
+              %t = sched.reduce fma %l = 3 : f32 {
+                %column = arith.addi %x3, %l : index
+                %u = sched.reduce fma %c = 512 : f32 {
+                  %a = memref.load %p[%row, %column, %c] : memref<4x9x512xf32>
+                  %b = memref.load %w[%k, %l, %c, %o] : memref<3x3x512x32xf32>
+                  sched.yield %a, %b : f32
+                }
+                sched.yield %u : f32
+              }
+              sched.yield %t : f32
+            }
+            memref.store %s, %r[%n, %at, %x3, %o] : memref<32x8x7x32xf32>
+          }
+        }
+      }
+    }
+  }
+}
 
 sched.kernel @pad(%x: memref<32x7x7x512xf32>, %p: memref<32x9x9x512xf32>) {
   %zero = arith.constant 0.0 : f32

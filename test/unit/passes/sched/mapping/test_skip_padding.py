@@ -11,6 +11,8 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon import nn
+from tenon.dialects import context
+from tenon.passes.pass_manager import PassManager
 from tenon.passes.sched.mapping import skip_padding
 
 Array = npt.NDArray[Any]
@@ -168,6 +170,49 @@ def test_an_image_of_two_parts_has_the_border_of_both() -> None:
     np.testing.assert_allclose(
         np.asarray(executable(x, y, w)), plain(function, x, y, w), rtol=1e-4, atol=1e-4
     )
+
+
+def staged(function: Callable[..., Any], *inputs: Array) -> str:
+    """The `sched` text for a machine whose cache is so small that small images are staged."""
+    module = tenon.jit(function).lower(*inputs).module
+    PassManager("graph-pipeline,sched-pipeline{l2-nbytes=65536}").run(context(), module)
+    return str(module)
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("what", ["finite", "weights"])
+@pytest.mark.parametrize(
+    ("pixels", "options"),
+    [((2, 20, 20), {}), ((1, 23, 31), {"strides": 2}), ((1, 19, 40), {})],
+    ids=["rows in even parts", "strides", "rows in parts that differ"],
+)
+def test_images_that_are_staged_leave_out_the_same(
+    pixels: tuple[int, ...], options: dict[str, Any], what: str
+) -> None:
+    x, w = arrays((*pixels, 16), (3, 3, 16, 32))
+    if what == "weights":
+        w[0, 0, 1, 2], w[-1, 1, 0, 3] = np.inf, np.nan
+
+    def function(x: Any, w: Any) -> Any:
+        return conv(nn.relu(x), w, padding=1, **options)
+
+    text = staged(function, x, w)
+    (kernel,) = [each for each in text.split("sched.kernel") if " tile(" in each]
+    assert "sched.alloc local" in kernel and NOTE in kernel
+    found = np.asarray(tenon.compile(text)(x, w))
+    with np.errstate(all="ignore"):
+        interpreted = tenon.compile(text, backend="reference")(x, w)
+    np.testing.assert_array_equal(found, np.asarray(interpreted))
+    np.testing.assert_allclose(found, plain(function, x, w), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_images_that_are_staged_as_they_are_leave_out_nothing() -> None:
+    """With channels first."""
+    x, w = arrays((2, 16, 20, 20), (32, 16, 3, 3))
+    text = staged(lambda x, w: nn.conv(x, w), x, w)
+    assert "sched.alloc local" in text and NOTE not in text
+    assert NOTE in staged(lambda x, w: nn.conv(x, w, padding=1), x, w)
 
 
 @pytest.mark.usefixtures("everywhere")
