@@ -45,6 +45,7 @@ from ....dialects.low.prefetch import prefetch_distance, prefetch_level
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
+from .extrema import has_range_form, write_range
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .multiply_add import write_multiply_add
@@ -85,6 +86,18 @@ def _float_intrinsic(intrinsic: str) -> Rule:
         type = _float_type(emitter, op, result.type)
         operands = [emitter.values[operand] for operand in op.operands]
         emitter.define(result, emitter.call_same_type(intrinsic, type, operands, _flags(op)))
+
+    return rule
+
+
+def _extremum(intrinsic: str) -> Rule:
+    plain = _float_intrinsic(intrinsic)
+
+    def rule(emitter: Emitter, op: arith.MaximumfOp | arith.MinimumfOp) -> None:
+        if has_range_form(emitter, op):
+            write_range(emitter, op)
+        else:
+            plain(emitter, op)
 
     return rule
 
@@ -564,8 +577,8 @@ RULES: dict[type[Operation], Rule] = {
     arith.MulfOp: _float_instruction("fmul"),
     arith.DivfOp: _divf,
     arith.NegfOp: _float_instruction("fneg"),
-    arith.MaximumfOp: _float_intrinsic("maximum"),
-    arith.MinimumfOp: _float_intrinsic("minimum"),
+    arith.MaximumfOp: _extremum("maximum"),
+    arith.MinimumfOp: _extremum("minimum"),
     arith.CmpfOp: _cmpf,
     arith.BitcastOp: _bitcast,
     arith.ExtFOp: _extf,

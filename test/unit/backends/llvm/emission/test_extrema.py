@@ -1,0 +1,88 @@
+"""Maxima and minima of vectors of floats: what they are of NaN and zeros, and the instruction for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.processors import Processor
+from tenon.backends.llvm.renderer import LLVMRenderer
+from tenon.backends.registry import get_backend
+from tenon.test.bits import assert_same_bits
+from tenon.test.kernels import launch_kernel, parsed
+
+SPECIAL = (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 1e-40, -1e-40, 3.0, -7.0)
+
+N = 144
+"""So many pairs there are of these, which is a whole number of vectors."""
+
+
+def kernel(op: str, element: str, lanes: int, flags: str = "", rhs: str = "%b") -> str:
+    type = f"vector<{lanes}x{element}>"
+    return f"""
+    low.kernel @k(%x: memref<{N}x{element}>, %y: memref<{N}x{element}>, %z: memref<{N}x{element}>)
+        grid [1, 1, 1] block [1, 1, 1] {{
+      %c0 = arith.constant 0 : index
+      %end = arith.constant {N} : index
+      %step = arith.constant {lanes} : index
+      %one = arith.constant dense<1.0> : {type}
+      scf.for %i = %c0 to %end step %step {{
+        %a = vector.load %x[%i] : memref<{N}x{element}>, {type}
+        %b = vector.load %y[%i] : memref<{N}x{element}>, {type}
+        %r = arith.{op} %a, {rhs} {flags} : {type}
+        vector.store %r, %z[%i] : memref<{N}x{element}>, {type}
+      }}
+    }}
+    """
+
+
+def text_for(features: str, op: str, element: str, lanes: int, flags: str = "", rhs: str = "%b") -> str:
+    device = CpuDevice(Processor("abacus", "x86_64", "generic", features, 64))
+    return LLVMRenderer().render(parsed(kernel(op, element, lanes, flags, rhs)), device)
+
+
+@pytest.mark.processor
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize(("op", "expected"), [("maximumf", np.maximum), ("minimumf", np.minimum)])
+def test_nan_is_kept_and_zeros_are_in_order(op: str, expected: np.ufunc, element: str, lanes: int) -> None:
+    dtype = np.float32 if element == "f32" else np.float64
+    x, y = (each.astype(dtype).ravel() for each in np.meshgrid(SPECIAL, SPECIAL))
+    z = np.zeros(N, dtype)
+    launch_kernel(get_backend("llvm"), parsed(kernel(op, element, lanes)), x, y, z)
+    number = expected(x, y)
+    # numpy takes any of two zeros.
+    both = (x == 0) & (y == 0)
+    is_negative = np.signbit(x) & np.signbit(y) if op == "maximumf" else np.signbit(x) | np.signbit(y)
+    number[both] = np.where(is_negative, dtype(-0.0), dtype(0.0))[both]
+    assert_same_bits(z, number)
+
+
+@pytest.mark.parametrize(
+    ("element", "lanes", "name"),
+    [
+        ("f32", 16, "range.ps.512"),
+        ("f32", 8, "range.ps.256"),
+        ("f32", 4, "range.ps.128"),
+        ("f64", 8, "range.pd.512"),
+        ("f64", 2, "range.pd.128"),
+    ],
+)
+def test_avx512_has_an_instruction(element: str, lanes: int, name: str) -> None:
+    whole = "512" in name
+    for op, which in (("maximumf", "i32 5"), ("minimumf", "i32 4")):
+        assert f"{name}(" in (text := text_for("+avx512f,+avx512dq,+avx512vl", op, element, lanes))
+        assert which in text
+    assert (name in text_for("+avx512f,+avx512dq", "maximumf", element, lanes)) is whole
+    for features in ("+avx512f,+avx512vl", "+avx2"):
+        assert "llvm.maximum" in text_for(features, "maximumf", element, lanes)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "flags", "rhs"),
+    [(2, "", "%b"), (16, "fastmath<nnan>", "%b"), (16, "fastmath<nsz>", "%b"), (16, "", "%one")],
+    ids=["half a register", "nan undefined", "any zero", "a constant"],
+)
+def test_where_llvm_needs_no_more_its_intrinsic_is_taken(lanes: int, flags: str, rhs: str) -> None:
+    text = text_for("+avx512f,+avx512dq,+avx512vl", "maximumf", "f32", lanes, flags, rhs)
+    assert "llvm.maximum" in text and "mask.range" not in text
