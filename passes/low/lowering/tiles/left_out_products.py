@@ -15,24 +15,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .....dialects import low
-from .....dialects.element_types import element_type_of, is_float
+from .....dialects.element_types import NBYTES, element_type_of, is_float
 from .....dialects.low.tile import RowRanges
 from ....indices.expressions import Axis, IndexExpr
 from ....indices.tile_windows import TileWindows
 from ....scalar.builder import INDEX
 from ..state import KernelState
+from ..writer import vector_type
 from .branches import branch, compare
 from .depths import Depth, merged
 from .left_out import LeftOut, Window
 
 _NOT_EQUAL = IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index("une"), i64)
 """Of NaN this holds too."""
+
+_ADDED_UP: dict[str, Attribute] = {
+    "kind": CombiningKindAttr(CombiningKindFlag.ADD),
+    "fastmath": arith.FastMathFlagsAttr("none"),
+}
+
+FORWARDED_NBYTES = 32
+"""
+How many bytes of sums are loaded at once right after they were stored. On a Zen 4, loads of 64 wait until
+the stores are in the cache: tiles of 14x32 sums of 1152 products take 1.005 times as long so.
+"""
 
 STEPS_AT_ONCE = 4, 2, 1
 """How many steps of weights that lie side by side may be summed up apart: the first number that fits."""
@@ -256,17 +270,26 @@ class _ZeroProducts:
 
     def is_not_finite(self, row: int) -> SSAValue:
         """Returns whether a sum of a row of the tile is infinite or NaN."""
-        state, location = self.state, self.op.location
-        zero, number = state.writer.constants.get(0.0, self.type), state.writer.constants.get(row, INDEX)
+        state, location, place = self.state, self.op.location, self.place
+        emit, get = state.writer.emit, state.writer.constants.get
+        are_apart = place.is_transposed or place.live is not None
+        lanes = 1 if are_apart else gcd(place.columns, FORWARDED_NBYTES // NBYTES[self.type])
+        type = self.type if lanes == 1 else vector_type(self.type, lanes)
+        zero, zeros, number = get(0.0, self.type), state.writer.number(0.0, self.type, lanes), get(row, INDEX)
 
         def column(column: SSAValue, so_far: Sequence[SSAValue]) -> list[SSAValue]:
-            value = self._load(self.place.buffer, self._at(number, column))
-            nothing = state.writer.emit(arith.MulfOp, (value, zero), self.type, location, "nothing")
-            return [state.writer.emit(arith.AddfOp, (so_far[0], nothing), self.type, location, "so_far")]
+            load = memref.LoadOp if lanes == 1 else vector.LoadOp
+            value = emit(load, (place.buffer, self._at(number, column)), type, location, "value")
+            nothing = emit(arith.MulfOp, (value, zeros), type, location, "nothing")
+            return [emit(arith.AddfOp, (so_far[0], nothing), type, location, "so_far")]
 
-        (total,) = state.writer.loop(self._columns(), [zero], column, location, "column", "so_far")
+        begin, end, _ = self._columns()
+        bounds = begin, end, get(lanes, INDEX)
+        (total,) = state.writer.loop(bounds, [zeros], column, location, "column", "so_far")
+        if lanes > 1:
+            total = emit(vector.ReductionOp, (total,), self.type, location, "total", dict(_ADDED_UP))
         properties: dict[str, Attribute] = {"predicate": _NOT_EQUAL}
-        return state.writer.emit(arith.CmpfOp, (total, zero), i1, location, "is_not_finite", properties)
+        return emit(arith.CmpfOp, (total, zero), i1, location, "is_not_finite", properties)
 
     def add(self, is_added: Callable[[SSAValue], SSAValue] | None) -> None:
         """Adds the sums to those of each row of the tile, or of each that `is_added` holds for."""
