@@ -423,6 +423,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.map_axes", "STORED_PIECE_NBYTES", (64, 256), ("transpose",)),
     Threshold("sched.mapping.map_axes", "READ_PIECE_NBYTES", (1024, 4096), ("transpose",)),
     Threshold("sched.mapping.prefetch_rows", "AHEAD_NBYTES", (2048, 8192), ("softmax", "layernorm", "norm")),
+    Threshold("sched.mapping.prefetch_rows", "NEAR_NBYTES", (1024, 4096), ("axis 2",), _TALL),
     Threshold("sched.mapping.prefetch_rows", "MUCH_FLOPS", (0, 1 << 20), ("50257", "axis")),
     Threshold(_RULES, "KERNEL_OPS_LIMIT", (1 << 30,), (), (_CHAINED,)),
     Threshold(_RULES, "RECOMPUTE_LIMIT", (99,), (), (_STENCIL,)),

@@ -87,9 +87,10 @@ ROWS_AT_ONCE = 4
 SHORT_ROW_NBYTES = 12 << 10
 """
 Rows of less are short. Where the first cache is small, a matrix of short rows that half of the third cache
-does not hold is read row by row, as one stream. On a Zen 4 matrices of 24 to 64 MB by a vector take 0.36 to
+does not hold is read row by row, as one stream. On a Zen 4, matrices of 24 to 64 MB by a vector take 0.36 to
 0.8 of the time that four rows at once take, of f32 and f64, with rows of 512 bytes to 8 KiB; of 6 to 14 MB
-1.0 to 1.3, and 1.3 with rows of 16 and 32 KiB.
+1.0 to 1.3, and 1.3 with rows of 16 and 32 KiB. Of two matrices at once, rows of 16 KiB are short too: they
+take 0.93 of the time, and rows of 32 KiB 1.0 to 1.25.
 """
 
 STORED_NBYTES = 128
@@ -204,27 +205,29 @@ class _KernelMapper:
             return
         if any(isinstance(op, sched.AllocOp) for op in rows.body.block.ops):
             return
-        axis, most = self.analysis.axis(rows), 0
+        axis, most, matrices = self.analysis.axis(rows), 0, list[memref.LoadOp | None]()
         for op in sums:
             if not isinstance(op, sched.ReduceOp) or op.kind.data is not CombineKind.FMA:
                 return
             sides = [axis in self.analysis.dependences(value) for value in op.yielded]
             if op.mapping.vector.data == 1 or sorted(sides) != [False, True]:
                 return
-            if self._is_streamed(loaded(op.yielded[sides.index(True)]), axis):
-                return
+            matrices.append(loaded(op.yielded[sides.index(True)]))
             most = max(most, op.mapping.unroll.data)
+        n_streams = len({each.memref for each in matrices if each is not None})
+        if any(self._is_streamed(each, axis, n_streams) for each in matrices):
+            return
         count = min(self.registers // 2 // max(most, 1), ROWS_AT_ONCE)
         if sums and count > 1 and self._most(rows) >= count:
             self._set(rows, MappingAttr.get(unroll=count), f"each loaded vector is used {count} times")
 
-    def _is_streamed(self, matrix: memref.LoadOp | None, rows: Axis) -> bool:
-        """Returns whether a matrix of short rows is read from memory."""
+    def _is_streamed(self, matrix: memref.LoadOp | None, rows: Axis, n_streams: int) -> bool:
+        """Returns whether a matrix of short rows, one of so many, is read from memory."""
         if matrix is None or self.streamed_nbytes is None:
             return False
         type, stride = matrix.memref.type, self.analysis.address(matrix).stride(rows)
         nbytes = NBYTES[element_type_of(type)]
-        is_short = isinstance(stride, int) and 0 < stride * nbytes < SHORT_ROW_NBYTES
+        is_short = isinstance(stride, int) and 0 < stride * nbytes < SHORT_ROW_NBYTES * n_streams
         return is_short and upper_bound(size_of(type)) * nbytes > self.streamed_nbytes
 
     def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:

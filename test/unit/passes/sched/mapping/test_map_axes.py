@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tenon
@@ -39,6 +41,20 @@ def test_short_rows_of_large_matrices_are_read_one_by_one_where_the_first_cache_
     n: int, m: int, l1_nbytes: int, l3_nbytes: int, are_at_once: bool
 ) -> None:
     assert (AT_ONCE in scheduled(n, m, l1_nbytes, l3_nbytes)) is are_at_once
+
+
+@pytest.mark.parametrize(("m", "are_at_once"), [(4096, False), (6143, False), (6144, True)])
+def test_two_matrices_are_twice_as_many_streams(m: int, are_at_once: bool) -> None:
+    a, x = np.zeros((512, m), np.float32), np.zeros(m, np.float32)
+
+    def both(a: Any, b: Any, x: Any) -> Any:
+        return a @ x + b @ x
+
+    module = parse_module(str(tenon.jit(both).lower(a, a, x).module))
+    options = f"vector-nbytes=64 l1-nbytes={SMALL} l3-nbytes={1 << 20}"
+    PassManager(f"graph-pipeline,sched-pipeline{{{options}}}").run(context(), module)
+    assert str(module).count("sched.kernel @") == 1
+    assert (AT_ONCE in str(module)) is are_at_once
 
 
 def test_rows_that_are_read_one_by_one_have_the_same_sums() -> None:

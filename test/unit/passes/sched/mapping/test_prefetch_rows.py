@@ -106,6 +106,35 @@ def test_short_rows_of_what_is_in_memory_go_into_the_second_cache(
     assert PREFETCH in text and (f"{PREFETCH_LEVEL} = 2 : index" in text) is is_second
 
 
+NEAR = f"{PREFETCH} = 512 : index, {PREFETCH_LEVEL} = 2 : index"
+
+
+def test_short_rows_of_one_reduction_are_fetched_from_near():
+    def by_vector(x: Any) -> Any:
+        return x @ (tnp.arange(x.shape[1]) / 7.0).astype("f4")
+
+    def logsumexp(x: Any) -> Any:
+        return tnp.log(tnp.sum(tnp.exp(x), axis=1))
+
+    for function in (by_vector, lambda x: tnp.max(x, axis=1)):
+        assert NEAR in scheduled(function, 32768, ROWS, 1 << 21)
+        # Half of the third cache holds it, or the first one is no small one.
+        assert NEAR not in scheduled(function, 32768, ROWS, 1 << 23)
+        assert NEAR not in scheduled(function, 32769, ROWS, 1 << 21)
+    # What computes much, and what two loops read, is fetched from further on, long rows not at all.
+    for other in (logsumexp, centred):
+        assert NEAR not in (text := scheduled(other, 32768, ROWS, 1 << 21)) and PREFETCH in text
+    assert PREFETCH not in scheduled(by_vector, 32768, ROWS.reshape(75, 4116), 1 << 19)
+
+
+def test_several_rows_at_once_are_fetched_from_near():
+    rows = np.random.default_rng(0).standard_normal((200, 3500)).astype("f4")
+    text = scheduled(lambda x: x @ tnp.ones(x.shape[1:], "f4"), 32768, rows, 1 << 21)
+    assert "each loaded vector is used 2 times" in text and NEAR in text
+    with tenon.compile(text) as executable:
+        np.testing.assert_allclose(np.asarray(executable(rows)), rows.sum(1), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("l1_nbytes", "l3_nbytes", "is_fetched"),
     [(32768, 1 << 21, True), (32768, 1 << 23, False), (32769, 1 << 21, False)],
