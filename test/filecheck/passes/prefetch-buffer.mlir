@@ -3,7 +3,7 @@
 // RUN: not tenon-opt -p 'prefetch-buffer{kernel="copy" axis="i" buffer="x" distance=0}' %s 2>&1 | filecheck %s --check-prefix ZERO
 
 // STORED: error: prefetch-buffer: sched.axis %i of @copy: %y is not loaded right in it
-// ZERO: error: prefetch-buffer: sched.axis %i of @copy: distance 0 is not 1 or more
+// ZERO: error: prefetch-buffer: sched.axis %i of @copy: distance 0 names what is loaded
 
 // Every load of the buffer right in the loop, and no other.
 // CHECK-LABEL: sched.kernel @copy

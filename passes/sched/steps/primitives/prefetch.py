@@ -21,14 +21,14 @@ WHO = "prefetch-buffer"
 def prefetch(loop: KernelLoop, buffer: SSAValue, distance: int, level: int = LEVELS[0]) -> list[KernelLoop]:
     """
     Has the loads of a buffer right in a loop name the element `distance` further on, which is needed in the
-    first or in the second cache.
+    first or in the second cache; further back, where that is negative.
 
     Raises:
-        ScheduleError: the distance is below 1, the level none that there is, or nothing is loaded of the
+        ScheduleError: the distance is 0, the level none that there is, or nothing is loaded of the
             buffer there.
     """
-    if distance < 1:
-        refuse(WHO, loop, f"distance {distance} is not 1 or more")
+    if distance == 0:
+        refuse(WHO, loop, "distance 0 names what is loaded")
     if level not in LEVELS:
         refuse(WHO, loop, f"level {level} is not one of {', '.join(map(str, LEVELS))}")
     loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is buffer]

@@ -174,6 +174,90 @@ def test_each_row_of_a_square_is_fetched():
         np.testing.assert_array_equal(executable(ROWS), ROWS.T)
 
 
+def solved(matrix: Any, right: Any) -> Any:
+    """Forward substitution."""
+
+    def row(i: Any, x: Any) -> Any:
+        return x.at[i].set((right[i] - matrix[i, :i] @ x[:i]) / matrix[i, i])
+
+    return tenon.fori_loop(0, right.shape[0], row, tnp.zeros_like(right))
+
+
+def solved_back(matrix: Any, right: Any) -> Any:
+    n = right.shape[0]
+
+    def row(number: Any, x: Any) -> Any:
+        i = n - 1 - number
+        return x.at[i].set((right[i] - matrix[i, i + 1 :] @ x[i + 1 :]) / matrix[i, i])
+
+    return tenon.fori_loop(0, n, row, tnp.zeros_like(right))
+
+
+def multiplied(matrix: Any, right: Any) -> Any:
+    def row(i: Any, x: Any) -> Any:
+        return x.at[i].set(matrix[i] @ right)
+
+    return tenon.fori_loop(0, right.shape[0], row, tnp.zeros_like(right))
+
+
+@pytest.mark.parametrize(
+    ("function", "n", "step"),
+    [(solved, 600, 600), (solved_back, 600, -600), (multiplied, 600, None), (solved, 300, None)],
+)
+def test_a_loop_fetches_the_row_of_its_next_iteration(function: Any, n: int, step: int | None):
+    rng = np.random.default_rng(0)
+    matrix, right = rng.standard_normal((n, n)) + n * np.eye(n), rng.standard_normal(n)
+    module = parse_module(str(tenon.jit(function).lower(matrix, right).module))
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
+    text = str(module)
+    fetched = f"{PREFETCH} = {step} : index, {PREFETCH_LEVEL} = 2 : index"
+    assert (fetched in text) if step else (f"{PREFETCH} = {n} " not in text)
+    with tenon.compile(text) as executable:
+        found = np.asarray(executable(matrix, right))
+    triangle = {solved: np.tril(matrix), solved_back: np.triu(matrix)}.get(function)
+    if triangle is None:
+        np.testing.assert_allclose(found, matrix @ right)
+    else:
+        np.testing.assert_allclose(triangle @ found, right, atol=1e-12)
+
+
+def test_kernels_that_a_loop_and_a_program_launch_fetch_nothing_of_a_next_iteration():
+    def text(counter: str) -> str:
+        return f"""
+        sched.kernel @sum(%n: memref<i64>, %x: memref<600x600xf64>, %y: memref<f64>) {{
+          %c0 = arith.constant 0 : index
+          %c599 = arith.constant 599 : index
+          %c300 = arith.constant 300 : index
+          %number = memref.load %n[] : memref<i64>
+          %at = arith.index_cast %number : i64 to index
+          %raised = arith.maxsi %at, %c0 : index
+          %row = arith.minsi %raised, %c599 : index
+          %s = sched.reduce addf %i = 300 vector(8) : f64 {{
+            %v = memref.load %x[%row, %i] : memref<600x600xf64>
+            sched.yield %v : f64
+          }}
+          memref.store %s, %y[] : memref<f64>
+        }}
+        sched.program @f(%x: memref<600x600xf64>, %n: memref<i64>, %m: memref<i64>)
+            : (tensor<600x600xf64>, tensor<i64>, tensor<i64>) -> (tensor<f64>, tensor<f64>) {{
+          %y = sched.buffer global result : memref<f64>
+          %z = sched.buffer global result : memref<f64>
+          %t = sched.for %i = 600 counter %n after() {{
+            %t1 = sched.launch @sum(%n, %x, %y) after() : memref<i64>, memref<600x600xf64>, memref<f64>
+          }}
+          %t2 = sched.for %j = 600 counter %m after(%t) {{
+            %t3 = sched.launch @sum({counter}, %x, %z) after() : memref<i64>, memref<600x600xf64>, memref<f64>
+          }}
+          sched.return %y, %z after(%t2) : memref<f64>, memref<f64>
+        }}
+        """
+
+    for counter, is_fetched in (("%m", True), ("%n", False)):
+        module = parse_module(text(counter))
+        PassManager((PrefetchRowsPass(),)).run(context(), module)
+        assert (PREFETCH in str(module)) is is_fetched
+
+
 def test_a_row_that_one_loop_reads_goes_into_the_first_cache():
     text = scheduled(tnp.exp, 32768)
     assert PREFETCH in text and PREFETCH_LEVEL not in text
