@@ -226,6 +226,8 @@ def test_prefetch_names_what_is_needed_later():
     schedule.prefetch("i", "x", 64)
     assert "{tenon.prefetch = 64 : index}" in str(schedule)
     assert schedule.steps == [{"step": "prefetch", "axis": "i", "buffer": "x", "distance": 64}]
+    schedule.prefetch("i", "x", -64)
+    assert "{tenon.prefetch = -64 : index}" in str(schedule)
     with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: distance 0 names what is loaded"):
         schedule.prefetch("i", "x", 0)
     with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: %y is not loaded right in it"):
