@@ -13,6 +13,9 @@ processor has an instruction that adds the products of pairs, bytes without a si
 a time; what these steps load of a column is put side by side for it.
 
 Under `ahead` a step fetches the cache lines that a later one loads, before it loads its own.
+
+A tile in a loop that hardly ever runs is a function, which is given all operands: one for all tiles of its
+shape in a module.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import I64, DenseArrayBase
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects.element_types import NBYTES, element_type_of, is_float
 from ....dialects.low import TileFmaOp
 from ....dialects.low.constant_integer import constant_integer
+from ....dialects.low.rare import is_rare
 from .emitter import Emitter
 from .float_formats import extend
 from .multiply_add import write_multiply_add
@@ -47,6 +52,39 @@ FMAS_IN_A_ROW = 24
 
 def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
     """Raises DiagnosticException, naming the op, for an element type that LLVM lacks."""
+    if _is_rare(op):
+        _write_call(emitter, op)
+    else:
+        _write(emitter, op)
+
+
+def _is_rare(op: TileFmaOp) -> bool:
+    around = op.parent_op()
+    while around is not None and not (isinstance(around, scf.ForOp) and is_rare(around)):
+        around = around.parent_op()
+    return around is not None
+
+
+def _write_call(emitter: Emitter, op: TileFmaOp) -> None:
+    # Each operand is a parameter of its own: of another tile, two that are equal here may differ.
+    block = Block(arg_types=[operand.type for operand in op.operands])
+    copy = op.clone()
+    copy.operands = block.args
+    block.add_op(copy)
+    inner, parameters, arguments = emitter.apart(), list[str](), list[str]()
+    for operand, parameter in zip(op.operands, block.args, strict=True):
+        type, name = emitter.type(op, operand.type), inner.names.fresh("argument")
+        inner.values[parameter] = name
+        parameters.append(f"{type} {name}")
+        arguments.append(f"{type} {emitter.values[operand]}")
+    _write(inner, copy)
+    inner.lines.append("  ret void")
+    head = f"void @({', '.join(parameters)}) nounwind noinline cold"
+    name = emitter.function_of(head, "\n".join(inner.lines))
+    emitter.lines.append(f"  call void {name}({', '.join(arguments)})")
+
+
+def _write(emitter: Emitter, op: TileFmaOp) -> None:
     wide: Attribute = element_type_of(op.acc.type)
     for buffer in (op.acc, op.lhs, op.rhs):
         emitter.type(op, element_type_of(buffer.type))

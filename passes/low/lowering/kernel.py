@@ -337,10 +337,10 @@ class _KernelLowering:
             loaded: list[SSAValue] = []
             for lane in range(columns.vector):
                 at = self.indices.write_for(op, address + step * lane, active, lanes)
-                row = self.writer.emit(vector.LoadOp, (buffer, at), type, op.location, hint)
-                assert isinstance(row.owner, vector.LoadOp), f"{op.name}: makes no vector"
-                copy_prefetch(op, row.owner)
-                loaded.append(row)
+                neighbours = self.writer.emit(vector.LoadOp, (buffer, at), type, op.location, hint)
+                assert isinstance(neighbours.owner, vector.LoadOp), f"{op.name}: makes no vector"
+                copy_prefetch(op, neighbours.owner)
+                loaded.append(neighbours)
             transposed = self.writer.insert(low.TransposeOp(loaded), op.location)
             for row, column in enumerate(transposed.results):
                 column.name_hint = hint

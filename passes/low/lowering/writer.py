@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects import low
 from ....dialects.dims.expressions import Extent
 from ....dialects.element_types import is_float, width_of
+from ....dialects.low.rare import set_rare
 from ...indices.expressions import IndexExpr
 from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
 
@@ -157,10 +158,11 @@ class KernelWriter:
         location: LocationAttr,
         hint: str | None,
         carried_hint: str | None = None,
+        is_rare: bool = False,
     ) -> list[SSAValue]:
         """
         Inserts an `scf.for` and returns its results; `carried` is what it begins with. The hints name the
-        index and the carried values.
+        index and the carried values; `is_rare` says that it hardly ever runs.
         """
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         loop = scf.ForOp.create(
@@ -168,6 +170,8 @@ class KernelWriter:
             result_types=[value.type for value in carried],
             regions=[Region(block)],
         )
+        if is_rare:
+            set_rare(loop)
         point = self.point
         with self.open(loop, location):
             self.fill(block, lambda arguments: body(arguments[0], arguments[1:]), location)

@@ -334,6 +334,39 @@ def test_llvm_gives_the_bits_of_the_interpreter(tile: Tile, vector_nbytes: int) 
     assert_same_bits(arrays[0], expected[0])
 
 
+def in_a_rare_loop(text: str) -> str:
+    """A tile in a loop of one iteration, which is said to hardly ever run."""
+    before, rest = text.split("low.tile_fma")
+    bounds = "%begin = arith.constant 0 : index %end = arith.constant 1 : index"
+    loop = f"scf.for %turn = %begin to %end step %end {{ low.tile_fma{rest.rstrip().removesuffix('}')} }}"
+    return f"{before}{bounds} {loop} {{tenon.rare}} }}"
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_llvm_gives_the_bits_of_the_interpreter_in_a_function(tile: Tile) -> None:
+    it, module = llvm_backend(), parse_module(in_a_rare_loop(tile.text))
+    verify_module(module)
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    assert "call void @apart" in it.renderer.render(module, it.device)
+    launch_kernel(it, module, *arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+def test_rare_tiles_of_one_shape_are_one_function() -> None:
+    tiles = (
+        Tile(1, 32, (3, 7)),
+        Tile(1, 32, (4, 9)),
+        Tile(1, 16, (3, 7)),
+        Tile(1, 32, (3, 7), accumulates=True),
+    )
+    texts = [in_a_rare_loop(tile.text).replace("@k", f"@k{number}") for number, tile in enumerate(tiles)]
+    text = LLVMRenderer().render(parse_module(" ".join(texts)), cpu_device())
+    assert text.count("define internal void @apart") == 3
+    assert text.count("call void @apart") == 4
+
+
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
     pytest.importorskip("pyopencl")

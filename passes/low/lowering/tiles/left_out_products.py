@@ -145,7 +145,7 @@ class LeftOutProducts:
             return []
 
         bounds = begin, end, self._number(1)
-        self.state.writer.loop(bounds, (), turn, self.op.location, "turn")
+        self.state.writer.loop(bounds, (), turn, self.op.location, "turn", is_rare=True)
 
     def _left_around(self) -> tuple[SSAValue, SSAValue] | None:
         """Returns where the steps begin that the window `around` leaves out, and how many there are."""
