@@ -369,10 +369,15 @@ class _KernelMapper:
         rows end, if there is one, right around the columns.
         """
         nest = nest_of(kernel_around(columns))
-        if columns not in nest or not _is_nest(nest[0], columns) or not isinstance(rows.extent, int):
+        if columns not in nest or not _is_nest(nest[0], columns):
+            return rows
+        if any(
+            axis.count is not None or not isinstance(axis.extent, int) or axis.mapping != _SERIAL
+            for axis in nest
+        ):
             return rows
         for axis in nest:
-            if axis in (rows, columns) or axis.count is not None or not isinstance(axis.extent, int):
+            if axis in (rows, columns):
                 continue
             along = self.analysis.axis(axis)
             if all(self.analysis.address(op).stride(along) == rows.extent for op in turned):

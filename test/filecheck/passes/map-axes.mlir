@@ -268,6 +268,28 @@ sched.kernel @continued_rows(%x: memref<60x10x9xf32>, %y: memref<9x10x60xf32>) {
   }
 }
 
+// Rows of a count stay apart.
+// CHECK-LABEL: sched.kernel @counted_rows
+// CHECK:         sched.axis %i = 9 count %{{.*}} unroll(8) {
+// CHECK-NEXT:      sched.axis %j = 10 {
+// CHECK-NEXT:        sched.axis %k = 60 vector(8) {
+sched.kernel @counted_rows(%n: memref<i64>, %x: memref<60x10x9xf32>, %y: memref<9x10x60xf32>) {
+  %c0 = arith.constant 0 : index
+  %c9 = arith.constant 9 : index
+  %number = memref.load %n[] : memref<i64>
+  %cast = arith.index_cast %number : i64 to index
+  %raised = arith.maxsi %cast, %c0 : index
+  %count = arith.minsi %raised, %c9 : index
+  sched.axis %i = 9 count %count {
+    sched.axis %j = 10 {
+      sched.axis %k = 60 {
+        %v = memref.load %x[%k, %j, %i] : memref<60x10x9xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<9x10x60xf32>
+      }
+    }
+  }
+}
+
 // Few columns: those of several rows of the result are side by side, where they follow one another in memory.
 // CHECK-LABEL: sched.kernel @few_columns
 // CHECK-NEXT:    sched.axis %j = 512 block({{.*}}) unroll(4) {
