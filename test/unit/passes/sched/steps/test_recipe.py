@@ -37,6 +37,13 @@ def attention(q: Any, k: Any, v: Any) -> Any:
     return nn.softmax(q @ tnp.permute_dims(k, (0, 1, 3, 2)), axis=-1) @ v
 
 
+def substitution(matrix: Any, right: Any) -> Any:
+    def row(i: Any, x: Any) -> Any:
+        return x.at[i].set((right[i] - matrix[i, :i] @ x[:i]) / matrix[i, i])
+
+    return tenon.fori_loop(0, right.shape[0], row, tnp.zeros_like(right))
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "products": (lambda a, b: a @ b, zeros((700, 800), (800, 900))),
     "dots": (lambda a, b: a @ b.T, zeros((60, 257), (40, 257))),
@@ -46,6 +53,13 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "columns": (lambda x: tnp.sum(x, axis=0), zeros((64, 16384))),
     "columns of three": (lambda x: tnp.sum(x * x, axis=0), zeros((72, 3, 5, 1024))),
     "transpose": (lambda x: tnp.permute_dims(x, (1, 0)) + 0.0, zeros((600, 700))),
+    "weights": (lambda x: tnp.permute_dims(x, (2, 3, 1, 0)), zeros((128, 64, 3, 3))),
+    "padded transpose": (
+        lambda x: tnp.pad(tnp.permute_dims(x, (0, 2, 3, 1)), ((0, 0), (1, 1), (1, 1), (0, 0))),
+        zeros((2, 64, 14, 14)),
+    ),
+    "two matrices": (lambda a, b, x: a @ x + b @ x, zeros((3000, 1000), (3000, 1000), (1000,))),
+    "substitution": (substitution, zeros((700, 700), (700,))),
     "pad": (lambda x: tnp.pad(x, ((1, 2), (3, 4))) * 2.0, zeros((100, 90))),
     "roll": (lambda x: tnp.roll(x, 3, axis=0) - x, zeros((100000,))),
     "pool": (lambda x: nn.max_pool(x, 3, strides=2), zeros((2, 8, 57, 57))),
