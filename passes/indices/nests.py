@@ -23,6 +23,17 @@ def axes_inside(axis: sched.AxisOp) -> list[sched.AxisOp]:
     return [axis, *nest_in(axis.body.block)]
 
 
+def axes_around(op: Operation) -> list[sched.AxisOp]:
+    """Returns the axes that an op stands in, outermost first."""
+    found: list[sched.AxisOp] = []
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, sched.AxisOp):
+            found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
 def nest_in(block: Block) -> list[sched.AxisOp]:
     """As `nest_of`, of what stands in a block."""
     nest: list[sched.AxisOp] = []

@@ -419,7 +419,25 @@ class Emitter:
         inner.start(inner.names.fresh("entry"))
         return inner
 
-    def function_of(self, head: str, body: str) -> str:
+    def call_apart(
+        self,
+        result: str,
+        arguments: Sequence[tuple[str, str]],
+        write: Callable[[Emitter, Sequence[str]], str],
+    ) -> str:
+        """
+        Returns the call of a function that hardly ever runs, without writing it: on (type, value) pairs, with
+        a body that `write` writes of the names of its parameters, and whose result it returns as an operand.
+        """
+        inner = self.apart()
+        names = [inner.names.fresh("argument") for _ in arguments]
+        parameters = ", ".join(f"{type} {name}" for (type, _), name in zip(arguments, names, strict=True))
+        returned = write(inner, names)
+        inner.lines.append(f"  ret {result} {returned}".rstrip())
+        name = self._function_of(f"{result} @({parameters}) nounwind noinline cold", "\n".join(inner.lines))
+        return f"call {result} {name}({', '.join(f'{type} {value}' for type, value in arguments)})"
+
+    def _function_of(self, head: str, body: str) -> str:
         """
         Returns the name of a function of the module, `define internal <head with the name> <body>`. Those of
         which all text is one are one function.

@@ -6,38 +6,25 @@ power of two with half of the exponent; the first product is exact, and the seco
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from ....dialects.element_types import element_type_of, lanes_of
 from ....dialects.float_constants import constant_float
 from ....dialects.float_layout import LAYOUTS
 from ....dialects.low import LdexpOp
+from .avx512 import call_on_vectors, has_vectors
 from .emitter import Emitter
 from .types import float_text, shaped, splat
-
-_CURRENT_ROUNDING = ("i32", "4")
 
 
 def write_ldexp(emitter: Emitter, op: LdexpOp) -> None:
     """Defines the result of `op`."""
-    nbytes = (lanes_of(op.result.type) or 1) * LAYOUTS[element_type_of(op.result.type)].nbits // 8
-    needed = "avx512f" if nbytes == 64 else "avx512vl"
-    if nbytes in (16, 32, 64) and emitter.processor.has(needed):
-        _scalef(emitter, op, nbytes)
+    if has_vectors(emitter, op.result.type, "avx512f"):
+        type = emitter.type(op, op.result.type)
+        operands = [(type, emitter.values[op.x]), (type, emitter.values[op.n])]
+        emitter.define(op.result, call_on_vectors(emitter, "scalef", op.result.type, type, operands))
     else:
         _product(emitter, op)
-
-
-def _scalef(emitter: Emitter, op: LdexpOp, nbytes: int) -> None:
-    type, lanes = emitter.type(op, op.result.type), lanes_of(op.result.type)
-    kind = "pd" if element_type_of(op.result.type) == f64 else "ps"
-    x, n = emitter.values[op.x], emitter.values[op.n]
-    arguments = [(type, x), (type, n), (type, "zeroinitializer"), (f"i{max(lanes or 1, 8)}", "-1")]
-    if nbytes == 64:
-        arguments.append(_CURRENT_ROUNDING)
-    name = f"x86.avx512.mask.scalef.{kind}.{8 * nbytes}"
-    emitter.define(op.result, emitter.call(name, type, arguments))
 
 
 def _product(emitter: Emitter, op: LdexpOp) -> None:

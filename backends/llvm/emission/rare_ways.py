@@ -6,6 +6,8 @@ What is the same in several places is one function, which LLVM compiles once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, SSAValue
 
@@ -45,25 +47,20 @@ def write_rare(emitter: Emitter, op: scf.IfOp) -> None:
 
 def _call(emitter: Emitter, op: scf.IfOp, block: Block, types: list[str]) -> list[str]:
     """Writes a call of the function that is `block`; returns its results."""
-    inner = emitter.apart()
-    parameters, arguments = list[str](), list[str]()
-    for value in _values_from_outside(block):
-        text = emitter.values[value]
-        if text.startswith("%"):
-            type, name = emitter.type(op, value.type), inner.names.fresh("argument")
-            parameters.append(f"{type} {name}")
-            arguments.append(f"{type} {text}")
-            text = name
-        inner.values[value] = text
-    yielded = inner.write_block(block)
+    outside = _values_from_outside(block)
+    given = [value for value in outside if emitter.values[value].startswith("%")]
     result = f"{{ {', '.join(types)} }}"
-    whole = "poison"
-    for number, (type, value) in enumerate(zip(types, yielded, strict=True)):
-        whole = inner.emit(f"insertvalue {result} {whole}, {type} {value}, {number}")
-    inner.lines.append(f"  ret {result} {whole}")
-    head = f"{result} @({', '.join(parameters)}) nounwind noinline cold"
-    name = emitter.function_of(head, "\n".join(inner.lines))
-    found = emitter.emit(f"call {result} {name}({', '.join(arguments)})")
+
+    def write(inner: Emitter, names: Sequence[str]) -> str:
+        inner.values.update({value: emitter.values[value] for value in outside})
+        inner.values.update(zip(given, names, strict=True))
+        whole = "poison"
+        for number, (type, value) in enumerate(zip(types, inner.write_block(block), strict=True)):
+            whole = inner.emit(f"insertvalue {result} {whole}, {type} {value}, {number}")
+        return whole
+
+    arguments = [(emitter.type(op, value.type), emitter.values[value]) for value in given]
+    found = emitter.emit(emitter.call_apart(result, arguments, write))
     return [emitter.emit(f"extractvalue {result} {found}, {number}") for number in range(len(types))]
 
 

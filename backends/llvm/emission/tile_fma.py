@@ -71,17 +71,14 @@ def _write_call(emitter: Emitter, op: TileFmaOp) -> None:
     copy = op.clone()
     copy.operands = block.args
     block.add_op(copy)
-    inner, parameters, arguments = emitter.apart(), list[str](), list[str]()
-    for operand, parameter in zip(op.operands, block.args, strict=True):
-        type, name = emitter.type(op, operand.type), inner.names.fresh("argument")
-        inner.values[parameter] = name
-        parameters.append(f"{type} {name}")
-        arguments.append(f"{type} {emitter.values[operand]}")
-    _write(inner, copy)
-    inner.lines.append("  ret void")
-    head = f"void @({', '.join(parameters)}) nounwind noinline cold"
-    name = emitter.function_of(head, "\n".join(inner.lines))
-    emitter.lines.append(f"  call void {name}({', '.join(arguments)})")
+
+    def write(inner: Emitter, names: Sequence[str]) -> str:
+        inner.values.update(zip(block.args, names, strict=True))
+        _write(inner, copy)
+        return ""
+
+    arguments = [(emitter.type(op, operand.type), emitter.values[operand]) for operand in op.operands]
+    emitter.lines.append(f"  {emitter.call_apart('void', arguments, write)}")
 
 
 def _write(emitter: Emitter, op: TileFmaOp) -> None:

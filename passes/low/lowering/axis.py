@@ -18,6 +18,7 @@ from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent
 from ...indices.expressions import IndexExpr, constant
 from ...indices.lanes import LOADED_STRIDES
+from ...indices.nests import axes_around
 from ...scalar.builder import INDEX
 from .lanes import LaneAxis, turning_axis
 from .loop_count import count_of
@@ -60,7 +61,7 @@ class AxisLowering:
         that axis is less than a square: the lanes then run one by one.
         """
         analysis, nest = self.state.analysis, self.state.lanes
-        unrolled = [axis for axis in self._around() if axis.mapping.unroll.data == self.lanes.vector]
+        unrolled = [axis for axis in axes_around(self.op) if axis.mapping.unroll.data == self.lanes.vector]
         if not unrolled:
             return False
         with nest.within(self.lanes):
@@ -88,15 +89,6 @@ class AxisLowering:
                 if any(turning_axis(nest, address) == self.lanes for address in loads):
                     return True
         return False
-
-    def _around(self) -> list[sched.AxisOp]:
-        found: list[sched.AxisOp] = []
-        parent = self.op.parent_op()
-        while parent is not None:
-            if isinstance(parent, sched.AxisOp):
-                found.append(parent)
-            parent = parent.parent_op()
-        return found
 
     def share(self) -> tuple[IndexExpr, int | SSAValue]:
         """Returns the first index that this work-item takes, and how many."""

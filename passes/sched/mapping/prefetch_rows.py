@@ -53,6 +53,7 @@ from ....dialects.low.prefetch import set_prefetch_distance
 from ....dialects.modules.kernel_access import kernels_of
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import LOADED_STRIDES
+from ...indices.nests import axes_around
 from ...indices.serial_steps import Numbers, row_step
 from ...machine.cost import LINE_NBYTES
 from ...machine.target import L1_NBYTES, L2_NBYTES, L3_NBYTES, check_positive
@@ -89,6 +90,9 @@ LONG_NBYTES = 4 * AHEAD_NBYTES
 
 
 _Read = tuple[Loop, memref.LoadOp]
+
+_Fetch = tuple[Loop, memref.LoadOp, int, int]
+"""A loop, a load in it, how many elements ahead it fetches, and into which cache."""
 
 _Around = sched.KernelOp | sched.AxisOp | scf.ForOp
 """What loops over rows stand right under."""
@@ -127,32 +131,45 @@ class PrefetchRowsPass(ModulePass):
             if not isinstance(around, _Around):
                 continue
             for reads in _reads_of_rows(analysis, around):
-                numbers = counters
-                if isinstance(around, scf.ForOp):
-                    numbers = dict[SSAValue, int]([(around.body.block.args[0], 1)])
-                for loop, load, distance, level in self._fetches(analysis, around, reads, numbers):
+                fetches: Iterator[_Fetch] = iter(())
+                if (step := self._step(analysis, around, reads, counters)) is not None:
+                    fetches = iter([(*reads[-1], step, 2)])
+                elif not isinstance(around, scf.ForOp):
+                    fetches = self._fetches(analysis, around, reads)
+                for loop, load, distance, level in fetches:
                     set_prefetch_distance(load, distance, level)
                     _note(kernel, loop)
 
+    def _step(
+        self, analysis: IndexAnalysis, around: _Around, reads: Sequence[_Read], counters: Numbers
+    ) -> int | None:
+        """
+        Returns how far ahead the row is that the next iteration of a serial loop reads, that loop being
+        `around` or what launches the kernel; None where it should not be fetched.
+        """
+        loop, load = reads[-1]
+        nbytes, whole = _nbytes_of(load.memref)
+        if isinstance(around, sched.AxisOp) or whole <= self.l2_nbytes:
+            return None
+        numbers = counters
+        if isinstance(around, scf.ForOp):
+            numbers = dict[SSAValue, int]([(around.body.block.args[0], 1)])
+        step = row_step(load, analysis.axis(loop), analysis, numbers)
+        # Whole rows one behind the other are one stream, which the processor finds.
+        if not step or (loop.count is None and step == analysis.extent(loop)):
+            return None
+        return step if abs(step) * nbytes <= self.l2_nbytes // 2 else None
+
     def _fetches(
-        self, analysis: IndexAnalysis, around: _Around, reads: Sequence[_Read], numbers: Numbers
-    ) -> Iterator[tuple[Loop, memref.LoadOp, int, int]]:
+        self, analysis: IndexAnalysis, around: sched.KernelOp | sched.AxisOp, reads: Sequence[_Read]
+    ) -> Iterator[_Fetch]:
         """
         Yields the loads, of those that read one row, that should fetch, how many elements ahead, and into
-        which cache. `numbers` are those of serial loops around.
+        which cache.
         """
         loop, load = reads[-1]
         nbytes, whole = _nbytes_of(load.memref)
         if whole <= self.l2_nbytes:
-            return
-        if not isinstance(around, sched.AxisOp):
-            step = row_step(load, analysis.axis(loop), analysis, numbers)
-            # Whole rows one behind the other are one stream, which the processor finds.
-            is_stream = loop.count is None and step == analysis.extent(loop)
-            if step and not is_stream and abs(step) * nbytes <= self.l2_nbytes // 2:
-                yield loop, load, step, 2
-                return
-        if isinstance(around, scf.ForOp):
             return
         is_small = self.l1_nbytes <= SMALL_L1_NBYTES
         is_in_memory = whole > self.l3_nbytes // 2
@@ -204,20 +221,20 @@ def _columns_side_by_side(
 
 def _turned(analysis: IndexAnalysis, kernel: sched.KernelOp) -> Iterator[tuple[sched.AxisOp, memref.LoadOp]]:
     """Yields the loads of squares that are transposed in registers, and the axis of their rows."""
-    for rows in kernel.walk():
-        if not isinstance(rows, sched.AxisOp) or rows.mapping.unroll.data == 1:
+    for columns in kernel.walk():
+        if not isinstance(columns, sched.AxisOp) or columns.mapping.vector.data == 1:
             continue
-        for columns in rows.walk():
-            if not isinstance(columns, sched.AxisOp):
+        around = [
+            axis for axis in axes_around(columns) if axis.mapping.unroll.data == columns.mapping.vector.data
+        ]
+        for load in columns.body.block.ops if around else ():
+            if not isinstance(load, memref.LoadOp) or not isinstance(load.memref, BlockArgument):
                 continue
-            if columns.mapping.vector.data != rows.mapping.unroll.data or columns is rows:
+            address = analysis.address(load)
+            if address.stride(analysis.axis(columns)) in LOADED_STRIDES:
                 continue
-            for load in columns.body.block.ops:
-                if not isinstance(load, memref.LoadOp) or not isinstance(load.memref, BlockArgument):
-                    continue
-                address = analysis.address(load)
-                is_turned = address.stride(analysis.axis(columns)) not in LOADED_STRIDES
-                if is_turned and address.stride(analysis.axis(rows)) == 1:
+            for rows in around:
+                if address.stride(analysis.axis(rows)) == 1:
                     yield rows, load
 
 
@@ -243,7 +260,7 @@ def _counters(module: ModuleOp) -> dict[str, dict[SSAValue, int]]:
         counters: dict[SSAValue, int] = {}
         if isinstance(loop, sched.ForOp) and loop.counter is not None:
             arguments = kernels[name].body.block.args
-            for argument, given in zip(arguments, launch.arguments, strict=False):
+            for argument, given in zip(arguments, launch.arguments, strict=True):
                 if given is loop.counter:
                     counters[argument] = -1 if loop.reverse else 1
         known = found.setdefault(name, counters)

@@ -59,7 +59,7 @@ from ....dialects.modules.kernel_access import kernels_of
 from ....dialects.sched import Level
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, variable
-from ...indices.nests import axes_inside
+from ...indices.nests import axes_around, axes_inside
 from ...indices.products import products_in
 from ...indices.ranges import Range
 from ...indices.stored_ranges import StoredRange, joined, stored_ranges
@@ -265,7 +265,7 @@ def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
     tiled = [op for op in kernel.walk() if isinstance(op, sched.AxisOp) and op.mapping.tile.data]
     if len(tiled) != 2 or axes_inside(tiled[0]) != tiled:
         return None
-    nest = [*_axes_around(tiled[0]), *tiled]
+    nest = [*axes_around(tiled[0]), *tiled]
     # A window has a dim of its own, around the channels.
     if not any(isinstance(op, sched.ReduceOp) and op.continued for op in nest[-1].body.block.ops):
         return None
@@ -287,17 +287,6 @@ def _tile_of(kernel: sched.KernelOp) -> _Tile | None:
             dims = tuple(analysis.axis(dim) for dim in found.dims)
             return _Tile(kernel, image.load, dims, pixels, channel, n_products, analysis)
     return None
-
-
-def _axes_around(op: sched.AxisOp) -> list[sched.AxisOp]:
-    """Returns the axes that an axis stands in, outermost first."""
-    found: list[sched.AxisOp] = []
-    around = op.parent_op()
-    while around is not None:
-        if isinstance(around, sched.AxisOp):
-            found.insert(0, around)
-        around = around.parent_op()
-    return found
 
 
 def _mask(tile: _Tile, windows: Sequence[_Window]) -> None:
