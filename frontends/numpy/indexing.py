@@ -19,7 +19,7 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.leaves import lift
 from ..tracing.trace import TracedArray, current_trace
-from ..tracing.traced_slice import TracedSlice
+from ..tracing.traced_slice import TracedSlice, refuse_slice
 from .arguments.axes import axis_of, broadcast_shapes, is_known
 from .arguments.index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
 from .arguments.operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
@@ -40,6 +40,8 @@ def get_item(x: Array, index: Any, /) -> Array:
         IndexError: there are too many indices, one is out of bounds, or none that numpy takes.
         TracingError: a mask is traced.
     """
+    if isinstance(index, TracedSlice):
+        return _gathered(x, index)
     if isinstance(x, TracedSlice) or has_traced_ends(index):
         return _windowed(x, index)
     if isinstance(x, ConcreteArray) and current_trace() is None:
@@ -48,6 +50,14 @@ def get_item(x: Array, index: Any, /) -> Array:
             return found
     plan, arrays = plan_index("getitem", x.shape, index)
     return _picked(x, arrays, plan)
+
+
+def _gathered(x: Array, indices: TracedSlice) -> Array:
+    """Returns `x[indices]` of integers of which there are as many as a slice with traced ends holds."""
+    if isinstance(x, TracedSlice):
+        refuse_slice(x, "getitem", "an array of indices does not go with traced ends", "a loop")
+    whole = get_item(x, indices.base)
+    return slice_or_array(cast(TracedArray, whole), (*indices.windows, *[None] * (x.ndim - 1)))
 
 
 def _windowed(x: Array, index: object) -> Array:

@@ -88,6 +88,35 @@ def test_results_are_those_of_numpy(function: Callable[..., Any]) -> None:
     check(function, A, X, Y, rtol=1e-7)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda np, i, a, x, c: np.sum(x[c[:i]]),
+        lambda np, i, a, x, c: np.sum(x[:i] * x[c[:i]]),
+        lambda np, i, a, x, c: x[:i] @ a[c[:i]],
+        lambda np, i, a, x, c: np.sum(a[c[i:]], axis=0),
+        lambda np, i, a, x, c: np.sum(a[c[i:] // 2][:, 1]),
+        lambda np, i, a, x, c: x[c[i:][::-1]][0] + x[c[c[:i]]].sum(),
+    ],
+)
+def test_elements_that_a_slice_names(function: Callable[..., Any]) -> None:
+    """As in sparse rows: `x[columns[start:stop]]`."""
+    places = RNG.integers(-N, N, N)
+    check(function, A, X, places)
+
+
+def test_rows_of_a_sparse_matrix() -> None:
+    lengths = RNG.integers(0, 5, N)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    columns, values = RNG.integers(0, N, starts[-1]), RNG.standard_normal(starts[-1])
+
+    def row(np: Any, i: Any, starts: Any, columns: Any, values: Any, x: Any) -> Any:
+        part = slice(starts[i], starts[i + 1])
+        return np.sum(values[part] * x[columns[part]])
+
+    check(row, starts, columns, values, X)
+
+
 def test_what_lies_outside_does_not_count() -> None:
     check(lambda np, i, a, x: a[i, : i + 1] @ x[: i + 1], WILD, X)
     check(lambda np, i, a, x: np.max(a[i, : i + 1]), WILD, X)
@@ -213,6 +242,7 @@ def test_updates_within_named_dims(update: Callable[..., Any], expected: str) ->
         (lambda i, x: x[:i:2].sum(), "getitem: a slice with traced ends has step 1 and is not cut again"),
         (lambda i, x: x[:i][1:].sum(), "getitem: a slice with traced ends has step 1 and is not cut again"),
         (lambda i, x: x[:i][tnp.asarray([0, 1])], "getitem: an array of indices does not go"),
+        (lambda i, x: x[:i][tnp.arange(N)[:i]], "getitem: an array of indices does not go"),
         (lambda i, x: tnp.argmax(x[: i + 1][::-1]), "argmax: takes no slices that are reversed"),
         (lambda i, x: tnp.argmax(tnp.outer(x[:i], x)), "argmax: goes along one axis"),
         (lambda i, x: tnp.outer(tnp.outer(x[:i], x), x), "outer: takes slices of rank 1"),
