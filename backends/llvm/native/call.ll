@@ -46,7 +46,11 @@
   ptr,  ; 9: type tuple
   ptr,  ; 10: type numpy.ndarray
   ptr,  ; 11: None
-  ptr   ; 12: PyArray_NewFromDescr of numpy
+  ptr,  ; 12: PyArray_NewFromDescr of numpy
+  i64,  ; 13: from so many bytes on a new array has memory that begins where a line of the cache does
+  ptr,  ; 14: PyDataMem_SetHandler of numpy
+  ptr,  ; 15: the handler whose memory does
+  ptr   ; 16: numpy's own handler: of any other, which is the user's, all arrays are
 }
 
 declare void @Py_IncRef(ptr)
@@ -64,6 +68,72 @@ define void @frame_push(ptr %call, ptr %frame) nounwind {
   %frames = load ptr, ptr %frames.at
   store ptr %frames, ptr %frame
   store ptr %frame, ptr %frames.at
+  ret void
+}
+
+; A new array that is what %operand says; null with an exception set where it cannot be made.
+define internal ptr @new_array(ptr %call, ptr %operand) nounwind {
+entry:
+  %dtype = load ptr, ptr %operand
+  %rank.at = getelementptr %operand, ptr %operand, i64 0, i32 1
+  %rank = load i64, ptr %rank.at
+  %rank.short = trunc i64 %rank to i32
+  %extents.at = getelementptr %operand, ptr %operand, i64 0, i32 2
+  %extents = load ptr, ptr %extents.at
+  %nbytes.at = getelementptr %operand, ptr %operand, i64 0, i32 3
+  %nbytes = load i64, ptr %nbytes.at
+  %ndarray.at = getelementptr %call, ptr %call, i64 0, i32 10
+  %ndarray = load ptr, ptr %ndarray.at
+  %function.at = getelementptr %call, ptr %call, i64 0, i32 12
+  %function = load ptr, ptr %function.at
+  %least.at = getelementptr %call, ptr %call, i64 0, i32 13
+  %least = load i64, ptr %least.at
+  %set.at = getelementptr %call, ptr %call, i64 0, i32 14
+  %set = load ptr, ptr %set.at
+  call void @Py_IncRef(ptr %dtype)  ; the new array keeps it
+  %is.large = icmp uge i64 %nbytes, %least
+  br i1 %is.large, label %choose, label %make
+choose:
+  %lines.at = getelementptr %call, ptr %call, i64 0, i32 15
+  %lines = load ptr, ptr %lines.at
+  %chosen = call ptr %set(ptr %lines)
+  %refused = icmp eq ptr %chosen, null
+  br i1 %refused, label %refuse, label %look
+refuse:
+  call void @PyErr_Clear()
+  br label %make
+look:
+  %own.at = getelementptr %call, ptr %call, i64 0, i32 16
+  %own = load ptr, ptr %own.at
+  %is.own = icmp eq ptr %chosen, %own
+  br i1 %is.own, label %make, label %restore
+restore:
+  call void @handler_restore(ptr %set, ptr %chosen)
+  br label %make
+make:
+  %before = phi ptr [ null, %entry ], [ null, %refuse ], [ null, %restore ], [ %chosen, %look ]
+  %array = call ptr %function(ptr %ndarray, ptr %dtype, i32 %rank.short, ptr %extents,
+                              ptr null, ptr null, i32 0, ptr null)
+  %is.plain = icmp eq ptr %before, null
+  br i1 %is.plain, label %made, label %put
+put:
+  call void @handler_restore(ptr %set, ptr %before)
+  br label %made
+made:
+  ret ptr %array
+}
+
+; Makes numpy's arrays with a handler again, a reference to which it takes. An exception that is set stays.
+define internal void @handler_restore(ptr %set, ptr %before) nounwind {
+entry:
+  %ours = call ptr %set(ptr %before)
+  call void @Py_DecRef(ptr %before)
+  %none = icmp eq ptr %ours, null
+  br i1 %none, label %done, label %drop
+drop:
+  call void @Py_DecRef(ptr %ours)
+  br label %done
+done:
   ret void
 }
 
@@ -299,17 +369,7 @@ new:
 new.make:
   %new.number = add i64 %n.arguments, %k
   %new.operand = getelementptr %operand, ptr %operands, i64 %new.number
-  %new.dtype = load ptr, ptr %new.operand
-  %new.rank.at = getelementptr %operand, ptr %new.operand, i64 0, i32 1
-  %new.rank = load i64, ptr %new.rank.at
-  %new.rank.short = trunc i64 %new.rank to i32
-  %new.extents.at = getelementptr %operand, ptr %new.operand, i64 0, i32 2
-  %new.extents = load ptr, ptr %new.extents.at
-  %new.function.at = getelementptr %call, ptr %call, i64 0, i32 12
-  %new.function = load ptr, ptr %new.function.at
-  call void @Py_IncRef(ptr %new.dtype)  ; the new array keeps it
-  %new.array = call ptr %new.function(ptr %ndarray, ptr %new.dtype, i32 %new.rank.short, ptr %new.extents,
-                                      ptr null, ptr null, i32 0, ptr null)
+  %new.array = call ptr @new_array(ptr %call, ptr %new.operand)
   %new.failed = icmp eq ptr %new.array, null
   br i1 %new.failed, label %new.fail, label %new.made
 new.made:

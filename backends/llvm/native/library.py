@@ -32,6 +32,9 @@ _EXPORTED = (
     "object_call_use",
 )
 
+_LINE_MEMORY = ("lines_malloc", "lines_calloc", "lines_realloc", "lines_free")
+"""Of those systems that have such memory."""
+
 _METH_KEYWORDS = 0x2
 _METH_O = 0x8
 _METH_FASTCALL = 0x80
@@ -51,10 +54,11 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `steps.ll`, `process_pool.ll`, `call.ll`, `same_objects.ll` and `method.ll`.
+    The functions of `steps.ll`, `process_pool.ll`, `call.ll`, `same_objects.ll`, `method.ll` and `memory.ll`.
     `frame_push`, `object_call_use` and `pool_limit` keep the interpreter's lock, the others release it;
     `copy_part` and `pool_execute` are addresses, `call_method` describes `program_call`, `same_method`
-    `same_objects` and `object_method` `object_call`.
+    `same_objects` and `object_method` `object_call`. `line_memory` are the addresses of malloc, calloc,
+    realloc and free of memory that begins at lines of the cache; None where a system has none.
     """
 
     steps_run: Callable[[int, int], int]
@@ -69,6 +73,7 @@ class NativeLibrary:
     same_method: MethodDef
     object_call_use: Callable[[int], None]
     object_method: MethodDef
+    line_memory: tuple[int, ...] | None
 
 
 _loading = Lock()
@@ -104,7 +109,8 @@ def _load() -> NativeLibrary:
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in interpreter_functions(text):
         builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
-    for name in _EXPORTED:
+    has_lines = f"@{_LINE_MEMORY[0]}(" in text
+    for name in (*_EXPORTED, *(_LINE_MEMORY if has_lines else ())):
         builder.export_symbol(name)
     library = builder.link(engine, "tenon")
 
@@ -130,6 +136,7 @@ def _load() -> NativeLibrary:
         same_method=MethodDef(b"same_objects", library["same_objects"], _METH_O, None),
         object_call_use=of_interpreter("object_call_use", None, ctypes.c_void_p),
         object_method=MethodDef(b"__call__", library["object_call"], _METH_FASTCALL | _METH_KEYWORDS, None),
+        line_memory=tuple(library[name] for name in _LINE_MEMORY) if has_lines else None,
     )
     # Functions of the interpreter read their descriptions when the last of them goes.
     for owner in (engine, library, loaded):

@@ -18,7 +18,8 @@ The versions whose objects were looked through, and how they count references an
 smaller ones keep the layout, which is part of what extensions are compiled for. Of any other nothing is read.
 """
 
-_NEW_FROM_DESCR = 94
+NEW_FROM_DESCR = 94
+"""The place of `PyArray_NewFromDescr` in numpy's table of functions."""
 
 TUPLE_ITEMS = max(24, tuple.__basicsize__)
 """Where the items of a tuple begin: Python 3.14 keeps a hash between their number and them."""
@@ -56,13 +57,13 @@ def is_layout_known() -> bool:
     )
 
 
-def new_array_address() -> int:
-    """Returns the address of numpy's `PyArray_NewFromDescr`, whose place in its table is fixed."""
+def numpy_function(place: int) -> int:
+    """Returns the address of a function in numpy's table, whose places are fixed."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     core: Any = import_module("numpy._core" if hasattr(np, "_core") else "numpy.core")
-    return word_at(pointer(core._multiarray_umath._ARRAY_API, None) + 8 * _NEW_FROM_DESCR)
+    return word_at(pointer(core._multiarray_umath._ARRAY_API, None) + 8 * place)
 
 
 def _is_dtype_known(dtype: np.dtype[Any]) -> bool:

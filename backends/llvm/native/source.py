@@ -42,6 +42,7 @@ def native_text(machine: str, system: str, clock: int, tuple_items: int) -> str:
         _filled("call", {_TUPLE_GAP: gap}),
         _filled("same_objects", {_TUPLE_GAP: gap}),
         _filled("method", {_TUPLE_GAP: gap}),
+        *([_filled("memory", {})] if system == "Linux" else []),
     )
     return joined("\n".join(files))
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from ...interface import ArrayBuffers, BufferLoc, CompiledArtifact
 from ...steps import Step
 from ..native.library import native_library
-from ..native.object_layout import new_array_address
+from ..native.line_memory import line_memory
+from ..native.object_layout import NEW_FROM_DESCR, numpy_function
 from .object_method import install_call
 from .program import AddressedMemory
 from .same_objects import new_function, same_objects
@@ -84,6 +85,7 @@ class DirectProgram:
             np.int64,
         ).reshape(-1, 4)
         patch_words = np.array(patches, np.int64).reshape(-1, 2)
+        lines = line_memory()
         self._record = np.array(
             [
                 len(arguments),
@@ -98,7 +100,11 @@ class DirectProgram:
                 id(tuple),
                 id(np.ndarray),
                 id(None),
-                new_array_address(),
+                numpy_function(NEW_FROM_DESCR),
+                lines.least_nbytes,
+                lines.set_handler,
+                lines.handler,
+                lines.default_handler,
             ],
             np.int64,
         )

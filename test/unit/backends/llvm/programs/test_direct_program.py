@@ -467,7 +467,7 @@ def test_a_program_that_is_closed_while_results_are_made_does_not_run(monkeypatc
         return array
 
     address = ctypes.cast(make, ctypes.c_void_p).value
-    monkeypatch.setattr(direct_program, "new_array_address", lambda: address)
+    monkeypatch.setattr(direct_program, "numpy_function", lambda _: address)
     executable = compiled(BOTH)
     monkeypatch.undo()
     made.clear()
