@@ -27,6 +27,7 @@ class LowPipeline:
     name = "low-pipeline"
     vector_nbytes: int = DEFAULT_TARGET.vector_nbytes
     vector_registers: int = DEFAULT_TARGET.vector_registers
+    l3_nbytes: int = DEFAULT_TARGET.l3_nbytes
 
     def passes(self) -> tuple[ModulePass, ...]:
         from .pipeline import low_passes
@@ -101,7 +102,7 @@ class DefaultPipeline(SchedPipeline):
         """Raises TenonError for a target that is neither cpu nor gpu."""
         from .pipeline import graph_passes
 
-        low = LowPipeline(self.vector_nbytes, self.vector_registers)
+        low = LowPipeline(self.vector_nbytes, self.vector_registers, self.l3_nbytes)
         return (*graph_passes(self._machine()), *super().passes(), *low.passes())
 
 

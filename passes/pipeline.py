@@ -44,6 +44,7 @@ from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from .low.promote_scalars import PromoteScalarsPass
 from .low.simplify_low import SimplifyLowPass
+from .low.stream_stores import StreamStoresPass
 from .machine.target import DEFAULT_TARGET, Target
 from .rewriting.eliminate_common_subexpressions import EliminateCommonSubexpressionsPass
 from .rewriting.verify_stage import VerifyStagePass
@@ -268,6 +269,8 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         # After eliminate-common-subexpressions and hoist-invariant-ops: one place is one value then, and none
         # of the loop's.
         PromoteScalarsPass(),
+        # After all that moves or merges loops: how often a store runs decides.
+        target.pass_of(StreamStoresPass),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
         *expansions(target),
         VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *target.lacks)),

@@ -109,6 +109,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "hoist-invariant-ops",
         "promote-scalars",
         "simplify-low",
+        "stream-stores",
     ),
     "low.lowering": ("convert-sched-to-low",),
     "stablehlo": ("convert-stablehlo-to-graph",),

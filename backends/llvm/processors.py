@@ -60,6 +60,14 @@ class Processor:
         """Returns whether it has instructions that multiply and add with one rounding."""
         return self.arch not in _X86 or self.has("fma")
 
+    @property
+    def fences_streams(self) -> bool:
+        """
+        Returns whether a thread must say so before others may read what it stored past the caches: x86
+        orders all other stores.
+        """
+        return self.arch in _X86
+
     def pair_products(self, lanes: int) -> str | None:
         """
         Returns the intrinsic that adds the products of pairs of i16 in vectors of so many i32, if it has one.

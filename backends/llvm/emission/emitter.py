@@ -123,6 +123,8 @@ class Emitter:
         """The pointers that loops carry, and how many elements behind them an access is."""
         self.places: dict[tuple[SSAValue, SSAValue], str] = {}
         """Elements, of a buffer at an index, whose addresses are known in the block that is being written."""
+        self.streams = False
+        """Whether something is stored past the caches."""
         self._label = ""
         self._n_long = 0
 
@@ -433,6 +435,7 @@ class Emitter:
         names = [inner.names.fresh("argument") for _ in arguments]
         parameters = ", ".join(f"{type} {name}" for (type, _), name in zip(arguments, names, strict=True))
         returned = write(inner, names)
+        self.streams |= inner.streams
         inner.lines.append(f"  ret {result} {returned}".rstrip())
         name = self._function_of(f"{result} @({parameters}) nounwind noinline cold", "\n".join(inner.lines))
         return f"call {result} {name}({', '.join(f'{type} {value}' for type, value in arguments)})"

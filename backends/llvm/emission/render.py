@@ -80,6 +80,8 @@ def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[s
     emitter.write_block(kernel.body.block)
     for loop in reversed(loops):
         emitter.end_loop(loop)
+    if emitter.streams and processor.fences_streams:
+        emitter.lines.append(f"  {emitter.call('x86.sse.sfence', 'void', [])}")
     emitter.lines.append("  ret void")
     emitter.lines[after_label:after_label] = emitter.entry_lines
     stem = function_stem(kernel.sym_name.data)

@@ -24,6 +24,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ....dialects.buffer_size import ALIGNMENT
 from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ....dialects.low import (
     AllocaOp,
@@ -301,10 +302,13 @@ def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
     return emitter.element_at(element, place, str(offset)) if offset else place, nbytes
 
 
-def _hint(op: Any) -> str:
+def _is_nontemporal(op: Any) -> bool:
     nontemporal: object = op.nontemporal
-    is_set = isinstance(nontemporal, IntegerAttr) and nontemporal == BoolAttr.from_bool(True)
-    return ", !nontemporal !0" if is_set else ""
+    return isinstance(nontemporal, IntegerAttr) and nontemporal == BoolAttr.from_bool(True)
+
+
+def _hint(op: Any) -> str:
+    return ", !nontemporal !0" if _is_nontemporal(op) else ""
 
 
 def _load(buffer_of: Callable[[Any], SSAValue]) -> Rule:
@@ -334,11 +338,38 @@ def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAVa
         value = value_of(op)
         type = emitter.type(op, value.type)
         address, alignment = _address(emitter, op, buffer_of(op))
-        emitter.lines.append(
-            f"  store {type} {emitter.values[value]}, ptr {address}, align {alignment}{_hint(op)}"
-        )
+        stored = f"  store {type} {emitter.values[value]}, ptr {address}, align"
+        if _is_nontemporal(op):
+            _write_streamed(emitter, stored, address, alignment, (lanes_of(value.type) or 1) * alignment)
+        else:
+            emitter.lines.append(f"{stored} {alignment}")
 
     return rule
+
+
+def _write_streamed(emitter: Emitter, stored: str, address: str, alignment: int, nbytes: int) -> None:
+    """
+    Writes a store of so many bytes that passes the caches by. Processors have such for vectors that begin at
+    a multiple of their size; one that does not, which is known when it runs, is stored as any other.
+    """
+    whole = min(nbytes, ALIGNMENT)
+    if whole & (whole - 1):
+        emitter.lines.append(f"{stored} {alignment}")
+        return
+    place = emitter.emit(f"ptrtoint ptr {address} to i64", "place")
+    rest = emitter.emit(f"and i64 {place}, {whole - 1}", "rest")
+    is_whole = emitter.emit(f"icmp eq i64 {rest}, 0", "is_whole")
+
+    def stream() -> list[str]:
+        emitter.streams = True
+        emitter.lines.append(f"{stored} {whole}, !nontemporal !0")
+        return []
+
+    def store() -> list[str]:
+        emitter.lines.append(f"{stored} {alignment}")
+        return []
+
+    emitter.write_either(is_whole, [], stream, store)
 
 
 def _alloca(emitter: Emitter, op: AllocaOp) -> None:

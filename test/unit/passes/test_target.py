@@ -70,7 +70,8 @@ def test_named_pipelines_take_the_machine_as_options():
     options = " ".join(
         f"{name.replace('_', '-')}={getattr(target, name)}".lower() for name in sorted(OF_TARGET)
     )
-    low = f"vector-nbytes={target.vector_nbytes} vector-registers={target.vector_registers}"
+    figures = ("vector_nbytes", "vector_registers", "l3_nbytes")
+    low = " ".join(f"{name.replace('_', '-')}={getattr(target, name)}" for name in figures)
     text = f"graph-pipeline{{{options}}},sched-pipeline{{{options}}},low-pipeline{{{low}}}"
     assert str(PassManager(text)) == str(PassManager(all_passes(target)))
     assert str(PassManager(f"default-pipeline{{{options}}}")) == str(PassManager(all_passes(target)))

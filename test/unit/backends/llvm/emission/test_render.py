@@ -173,16 +173,52 @@ def test_overflow_flags_are_translated_and_index_arithmetic_does_not_overflow() 
     assert "%j = sub nsw i64 0, 0" in text
 
 
-def test_nontemporal_store_is_marked() -> None:
-    text = render(
-        kernel(
-            """%v = vector.load %x[%i] : memref<8xf32>, vector<8xf32>
-               "vector.store"(%v, %x, %i) <{nontemporal = true}>
-                 : (vector<8xf32>, memref<8xf32>, index) -> ()"""
-        )
+def streamed(lanes: int, element: str = "f32") -> str:
+    types = f"memref<96x{element}>, vector<{lanes}x{element}>"
+    return kernel(
+        f"""%v = vector.load %x[%i] : {types}
+            vector.store %v, %x[%i] {{nontemporal = true}} : {types}""",
+        f"%x: memref<96x{element}>",
     )
-    assert "store <8 x float> %v, ptr %at.1, align 4, !nontemporal !0" in text
+
+
+def test_a_store_past_the_caches_is_one_where_a_whole_vector_begins() -> None:
+    text = render(streamed(8))
+    assert (
+        """
+  %place = ptrtoint ptr %at.1 to i64
+  %rest = and i64 %place, 31
+  %is_whole = icmp eq i64 %rest, 0
+  br i1 %is_whole, label %then, label %else
+then:
+  store <8 x float> %v, ptr %at.1, align 32, !nontemporal !0
+  br label %end_if
+else:
+  store <8 x float> %v, ptr %at.1, align 4
+  br label %end_if
+end_if:
+"""
+        in text
+    )
+    assert "loop_exit:\n  call void @llvm.x86.sse.sfence()\n  ret void\n" in text
     assert text.endswith("!0 = !{i32 1}\n")
+
+
+@pytest.mark.parametrize(("lanes", "element", "whole"), [(16, "f64", 64), (32, "f32", 64), (4, "f32", 16)])
+def test_long_vectors_begin_at_a_line_for_it(lanes: int, element: str, whole: int) -> None:
+    text = render(streamed(lanes, element))
+    assert f", {whole - 1}\n" in text and f"align {whole}, !nontemporal !0" in text
+
+
+def test_a_vector_of_an_odd_number_of_elements_is_stored_as_any_other() -> None:
+    text = render(streamed(3))
+    assert "nontemporal" not in text and "sfence" not in text
+    assert "store <3 x float> %v, ptr %at.1, align 4\n" in text
+
+
+def test_a_fence_is_of_x86() -> None:
+    text = LLVMRenderer().render(parse_module(streamed(4)), cpu_device("aarch64"))
+    assert "!nontemporal !0" in text and "fence" not in text
 
 
 def test_names_are_unique_and_legal() -> None:

@@ -270,8 +270,11 @@ def test_long_rows_of_little_work_are_left_to_a_processor_with_a_small_first_cac
     one = ROWS.reshape(-1)
     assert (PREFETCH in scheduled(lambda x: x * 2, l1_nbytes, one)) is is_fetched
     assert PREFETCH in scheduled(lambda x: tnp.exp(x) * 2, l1_nbytes, one)
+    # What computes and stores stores the sooner.
+    assert (PREFETCH in scheduled(lambda x: x * 2, l1_nbytes)) is is_fetched
     # Rows of 4 KiB end too soon for the processor to foresee the next one.
-    assert PREFETCH in scheduled(lambda x: x * 2, l1_nbytes)
+    assert PREFETCH in scheduled(lambda x: tnp.sum(x, axis=1), l1_nbytes)
+    assert PREFETCH in scheduled(lambda x: tnp.exp(x) * 2, l1_nbytes)
     assert PREFETCH in scheduled(centred, l1_nbytes)
 
 
