@@ -174,6 +174,11 @@ _ITERATED = tuple(
     for m, n, k in ((1, 512, 512), (4, 512, 512), (12, 512, 512), (2, 2048, 1024), (8, 2048, 1024))
 )
 
+_FEW_ROWS = tuple(
+    Program(f"matmul {m}x{n}x{k}", _product, ((m, k), (k, n)))
+    for m, n, k in ((1, 2000, 8000), (2, 2000, 8000), (8, 2000, 8000), (8, 12000, 4000), (16, 2000, 8000))
+)
+
 _RULES = "sched.planning.fusion_rules"
 _LOCAL = "sched.planning.local_values"
 _CONSTANT_ROW = (
@@ -390,6 +395,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_FEW, "MANY_ROWS", (32, 192), ("matmul 8x1024", "MLP")),
     Threshold(_FEW, "FAR_NBYTES", (256, 8192), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "AHEAD_NBYTES", (1 << 11, 1 << 13), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "STEPS_AHEAD", (16, 48), ("matmul 8x1024",), _FEW_ROWS),
+    Threshold(_FEW, "LEAST_NBYTES_OF_ROWS", (0, 1 << 14), (), _FEW_ROWS),
     Threshold("sched.mapping.contractions.dots", "LEAST_DEPTH", (4, 32), ("A B^T", "attention")),
     Threshold(_PANELS, "LEAST_ITERATIONS", (1 << 12, 1 << 18), _SMALL),
     Threshold(_PANELS, "LEAST_USES", (32, 256), (*_SMALL, "matmul 1024")),

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..element_types import NARROW_FLOATS, element_type_of, is_float
 from .constant_integer import constant_integer
+from .prefetch import LEVELS
 
 INDEX = IndexType()
 
@@ -96,7 +97,8 @@ class TileFmaOp(IRDLOperation):
     There is no `live` then, of either, and no `+=`.
 
     `ahead` is a distance in elements: the microkernel may prefetch `rhs` so far ahead of its loads, beyond
-    the end of the buffer too. It changes no result, and a backend may ignore it.
+    the end of the buffer too, into the first cache, or the second one under `level 2`. It changes no result,
+    and a backend may ignore it.
 
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
@@ -107,6 +109,8 @@ class TileFmaOp(IRDLOperation):
     low.tile_fma 8 live %m x 48 live %n %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 8 x 32 ahead 1024 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
+        depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
+    low.tile_fma 8 x 32 ahead 4096 level 2 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
@@ -129,6 +133,7 @@ class TileFmaOp(IRDLOperation):
     accumulates = opt_prop_def(UnitAttr)
     transposed = opt_prop_def(UnitAttr)
     ahead = opt_prop_def(IntegerAttr[I64])
+    ahead_level = opt_prop_def(IntegerAttr[I64])
     lhs_unsigned = opt_prop_def(UnitAttr)
     rhs_unsigned = opt_prop_def(UnitAttr)
     rhs_nibbles = opt_prop_def(UnitAttr)
@@ -172,6 +177,7 @@ class TileFmaOp(IRDLOperation):
         live_rows: SSAValue | None = None,
         ranges: RowRanges | None = None,
         cut: Sequence[SSAValue] = (),
+        ahead_level: int = LEVELS[0],
     ):
         """
         `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
@@ -190,6 +196,7 @@ class TileFmaOp(IRDLOperation):
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
                 "ahead": None if ahead is None else IntegerAttr(ahead, i64),
+                "ahead_level": None if ahead_level == LEVELS[0] else IntegerAttr(ahead_level, i64),
                 "lhs_unsigned": UnitAttr() if unsigned[0] else None,
                 "rhs_unsigned": UnitAttr() if unsigned[1] else None,
                 "rhs_nibbles": UnitAttr() if nibbles else None,
@@ -199,6 +206,11 @@ class TileFmaOp(IRDLOperation):
                 "row_ranges": None if ranges is None else DenseArrayBase.from_list(i64, [*chain(*ranges[1])]),
             },
         )
+
+    @property
+    def prefetch_level(self) -> int:
+        """The cache that `ahead` prefetches into."""
+        return LEVELS[0] if self.ahead_level is None else self.ahead_level.value.data
 
     @property
     def ranges(self) -> RowRanges | None:
@@ -218,8 +230,11 @@ class TileFmaOp(IRDLOperation):
         live = _parse_live(parser)
         transposed = parser.parse_optional_keyword("transposed") is not None
         ahead: int | None = None
+        level = LEVELS[0]
         if parser.parse_optional_keyword("ahead") is not None:
             ahead = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            if parser.parse_optional_keyword("level") is not None:
+                level = parser.parse_integer(allow_boolean=False, allow_negative=False)
         acc, acc_indices = _parse_place(parser)
         accumulates = parser.parse_optional_punctuation("+") is not None
         parser.parse_punctuation("=")
@@ -271,6 +286,7 @@ class TileFmaOp(IRDLOperation):
             live_rows,
             ranges,
             cut,
+            level,
         )
         op.attributes.update(attributes)
         return op
@@ -284,6 +300,8 @@ class TileFmaOp(IRDLOperation):
             printer.print_string(" transposed")
         if self.ahead is not None:
             printer.print_string(f" ahead {self.ahead.value.data}")
+            if self.ahead_level is not None:
+                printer.print_string(f" level {self.ahead_level.value.data}")
         _print_place(printer, self.acc, (self.acc_at, self.acc_row))
         printer.print_string(" =" if self.accumulates is None else " +=")
         if self.lhs_unsigned is not None:
@@ -327,6 +345,9 @@ class TileFmaOp(IRDLOperation):
             raise VerifyException(f"{self.name}: a tile of {rows} x {columns} (expected 1 or more of each)")
         if self.ahead is not None and self.ahead.value.data < 1:
             raise VerifyException(f"{self.name}: ahead {self.ahead.value.data} (expected 1 or more, or none)")
+        if self.prefetch_level not in LEVELS:
+            levels = " or ".join(map(str, LEVELS))
+            raise VerifyException(f"{self.name}: ahead at level {self.prefetch_level} (expected {levels})")
         found = [len(self.depths), len(self.lhs_steps), len(self.rhs_steps)]
         if found[0] < 1 or found != [found[0]] * 3:
             raise VerifyException(

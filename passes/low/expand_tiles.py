@@ -374,7 +374,7 @@ class _TileWriter:
         if isa(type, VectorType):
             load = vector.LoadOp(buffer, [at], type)
         if ahead is not None:
-            set_prefetch_distance(load, ahead)
+            set_prefetch_distance(load, ahead, self.op.prefetch_level)
         loaded = self.value(load, "element" if lanes == 1 else "elements")
         if stored == self.wide:
             return loaded

@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ....dialects.element_types import NBYTES, element_type_of, is_float
 from ....dialects.low import TileFmaOp
 from ....dialects.low.constant_integer import constant_integer
+from ....dialects.low.prefetch import LEVELS
 from ....dialects.low.rare import is_rare
 from .emitter import Emitter
 from .float_formats import extend
@@ -436,12 +437,12 @@ class _TileWriter:
             return place
         return self.emitter.emit(f"getelementptr {buffer.element}, ptr {place}, i64 {amount}", "later")
 
-    def _fetch(self, place: str, nbytes: int) -> None:
-        """Fetches the cache lines of that many bytes, which need not be there."""
+    def _fetch(self, place: str, nbytes: int, level: int = LEVELS[0]) -> None:
+        """Fetches the cache lines of that many bytes, which need not be there, into a cache."""
         emitter = self.emitter
         for offset in range(0, nbytes, LINE_NBYTES):
             line = emitter.emit(f"getelementptr i8, ptr {place}, i64 {offset}", "line") if offset else place
-            emitter.prefetch(line)
+            emitter.prefetch(line, level)
 
     def _next(
         self, depth: _Depth, inner: Sequence[_Depth], number: Amount, lhs: str, rhs: str, sums: list[str]
@@ -549,7 +550,7 @@ class _TileWriter:
         """Fetches what a later step loads of `rhs`, where the op says how far ahead."""
         if self.ahead is not None:
             later = self._behind(self.rhs, rhs, self.ahead)
-            self._fetch(later, self.part.columns * self.rhs.nbytes)
+            self._fetch(later, self.part.columns * self.rhs.nbytes, self.op.prefetch_level)
 
     def _plus_product(self, sum: str, lhs: str, rhs: str) -> str:
         if is_float(self.acc.stored):

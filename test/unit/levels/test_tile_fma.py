@@ -17,6 +17,7 @@ from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context
 from tenon.dialects.low import KernelOp, TileFmaOp
+from tenon.dialects.low.prefetch import prefetch_distance, prefetch_level
 from tenon.dialects.low.tile import RowRanges
 from tenon.dialects.modules.kernel_access import access_of
 from tenon.dialects.modules.parsing import parse_module, verify_module
@@ -46,6 +47,7 @@ class Tile:
     live: int | None = None
     transposed: bool = False
     ahead: int = 0
+    level: int = 1
     prefetch: str = ""
     grid: int = 3
     unsigned: tuple[bool, bool] = (False, False)
@@ -111,6 +113,7 @@ class Tile:
         live_rows = "" if self.live_rows is None else " live %live_rows"
         transposed = " transposed" if self.transposed else ""
         ahead = f" ahead {self.ahead}" if self.ahead else ""
+        ahead += f" level {self.level}" if self.level > 1 else ""
         sign = "+=" if self.accumulates else "="
         of_lhs, of_rhs = (" unsigned" if each else "" for each in self.unsigned)
         of_rhs += " nibbles" if self.nibbles else ""
@@ -227,6 +230,7 @@ TILES = [
     Tile(8, 32, (40,), lhs_row=40, ahead=4),
     Tile(3, 37, (2, 9), accumulates=True, lhs_row=18, ahead=100000),
     Tile(2, 20, live=17, ahead=1),
+    Tile(2, 20, live=17, ahead=9, level=2),
     Tile(6, 33, types=("f32", "f16", "bf16"), transposed=True, ahead=3),
     Tile(8, 32, (40,), lhs_row=40, prefetch="prefetch lhs[%g, 8, 8] rhs[%lhs_row, 100000, 40]"),
     Tile(2, 16, (41,), types=("f64", "f32", "f64"), accumulates=True, prefetch="prefetch rhs[%g, 3, 3]"),
@@ -602,6 +606,7 @@ def test_rows_that_may_lack_are_in_registers_with_their_places(target: str, tile
     ("tile", "lines"),
     [
         (Tile(8, 32, (64,), ahead=16), 2),
+        (Tile(8, 32, (64,), ahead=16, level=2), 2),
         (Tile(8, 40, (64,), ahead=16), 3),
         (Tile(8, 8, (64,), types=("f32", "f32", "bf16"), ahead=16), 1),
         (Tile(8, 32, (64,)), 0),
@@ -612,7 +617,17 @@ def test_each_cache_line_is_fetched_once_a_step(tile: Tile, lines: int):
     text = it.renderer.render(parse_module(tile.text), it.device)
     assert isinstance(text, str)
     steps = len(re.findall(r"= call .*@llvm\.fma", text)) // (tile.rows * -(-tile.columns // 16))
-    assert text.count("call void @llvm.prefetch") == lines * steps
+    locality = {1: 3, 2: 2}[tile.level]
+    calls = re.findall(r"call void @llvm\.prefetch\.p0\(ptr %[\w.]+, i32 0, i32 (\d), i32 1\)", text)
+    assert calls == [str(locality)] * (lines * steps)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_loops_fetch_into_the_cache_that_a_tile_names(level: int):
+    module = parse_module(Tile(2, 8, (64,), ahead=16, level=level).text)
+    PassManager((ExpandTilesPass(),)).run(context(), module)
+    (load,) = {(prefetch_distance(op), prefetch_level(op)) for op in module.walk() if prefetch_distance(op)}
+    assert load == (16, level)
 
 
 def test_what_a_tile_reads_and_writes():

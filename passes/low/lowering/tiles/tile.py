@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from .....dialects import low, sched
 from .....dialects.dims.expressions import Extent, upper_bound
-from .....dialects.low.prefetch import prefetch_distance
+from .....dialects.low.prefetch import LEVELS, prefetch_distance, prefetch_level
 from .....dialects.low.tile import RowRanges
 from ....indices.analysis import Loop
 from ....indices.expressions import IndexExpr, constant
@@ -388,6 +388,7 @@ class _TileLowering:
             left.begin()
             whole_depths, ranges = left.taken_depths()
             cut = self._are_cut(left, pixels)
+        ahead = self._ahead(sum, rows)
         new = low.TileFmaOp(
             (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),
@@ -406,13 +407,14 @@ class _TileLowering:
             columns.live,
             sum.accumulates or block is not None,
             self.is_transposed,
-            self._ahead(sum, rows),
+            ahead,
             *nexts,
             unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
             nibbles=nibbles,
             live_rows=None if self.is_transposed or rows.size == 1 else rows.live,
             ranges=ranges,
             cut=cut,
+            ahead_level=LEVELS[0] if ahead is None else prefetch_level(sum.rhs.load),
         )
         state.writer.insert(new, location)
         if left is not None:

@@ -42,17 +42,29 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from .....dialects import sched
+from .....dialects.buffer_size import size_of
+from .....dialects.element_types import NBYTES, element_type_of
 from .....dialects.graph.symmetric import SYMMETRIC
 from .....dialects.sched import Level, MappingAttr
 from ....indices.analysis import IndexAnalysis, Loop
 from ....indices.lanes import lanes_for, runs_in_lanes
 from ....indices.nests import nest_from, whole_nest
 from ....indices.products import Product, products_in
-from ....machine.target import L1_NBYTES, L2_NBYTES, N_THREADS, VECTOR_NBYTES, Target, check_positive
+from ....machine.target import (
+    L1_NBYTES,
+    L2_NBYTES,
+    L3_NBYTES,
+    N_THREADS,
+    VECTOR_NBYTES,
+    Target,
+    check_positive,
+)
 from ...steps.primitives.reorder import reorder_nest
 from ..kernel_stages import stages_of
 from .chunks import WORK_OF_A_GROUP, chunks_of, depth_block, prefetches
@@ -72,19 +84,43 @@ class TileContractionsPass(ModulePass):
     vector_registers: int = 0
     l1_nbytes: int = L1_NBYTES
     l2_nbytes: int = L2_NBYTES
+    l3_nbytes: int = L3_NBYTES
     n_threads: int = N_THREADS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes", "n_threads")
+        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes", "l3_nbytes", "n_threads")
+        programs = [each for each in op.ops if isinstance(each, sched.ProgramOp)]
+        nbytes, in_loops = sum(map(_nbytes_of, programs)), _launched_in_loops(programs)
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
-                _KernelTiler(kernel, Target.told(self)).tile()
+                between = 0 if kernel.sym_name.data in in_loops else nbytes
+                _KernelTiler(kernel, Target.told(self), between).tile()
+
+
+def _launched_in_loops(programs: Sequence[sched.ProgramOp]) -> set[str]:
+    """Returns the kernels that a loop launches, or a branch: what they read may be what they read before."""
+    return {
+        op.kernel.root_reference.data
+        for program in programs
+        for op in program.walk()
+        if isinstance(op, sched.LaunchOp) and op.parent_op() is not program
+    }
+
+
+def _nbytes_of(program: sched.ProgramOp) -> int:
+    """Returns the bytes of all buffers of a program that have no named extents."""
+    buffers: list[SSAValue] = [value for value in program.body.block.args if isa(value.type, MemRefType)]
+    buffers += [op.result for op in program.walk() if isinstance(op, sched.BufferOp | sched.ConstantOp)]
+    sizes = [(size_of(buffer.type), NBYTES[element_type_of(buffer.type)]) for buffer in buffers]
+    return sum(size * nbytes for size, nbytes in sizes if isinstance(size, int))
 
 
 class _KernelTiler:
-    def __init__(self, kernel: sched.KernelOp, target: Target):
+    def __init__(self, kernel: sched.KernelOp, target: Target, nbytes_between: int):
+        """`nbytes_between` are touched from one time on that a launch reads its weights to the next."""
         self.kernel = kernel
         self.target = target
+        self.nbytes_between = nbytes_between
         self.analysis = IndexAnalysis()
 
     def tile(self) -> None:
@@ -130,11 +166,11 @@ class _KernelTiler:
         """Puts the rows and the columns innermost, and maps all axes."""
         target, depth = self.target, contraction.depth
         lanes = self._lanes(contraction)
-        stream = streamed(contraction, target)
+        stream = streamed(contraction, target, self.nbytes_between)
         # Few rows first: what they read is read once, so no chunk of it would stay in a cache.
         block, fetches = steps_at_once(contraction, stream), False
-        if block is not None:
-            chunks = chunks_of_few(contraction, target)
+        if block is not None and stream is not None:
+            chunks = chunks_of_few(contraction, stream, target)
         else:
             # What is left out of a symmetric result is half of the work: its tiles take the depth at once.
             is_symmetric = SYMMETRIC in contraction.products[0].op.attributes
@@ -147,7 +183,7 @@ class _KernelTiler:
         reorder_nest(nest, [*contraction.outer, *contraction.tiled])
         self._map_outer(contraction)
         self._map_tiled(contraction, chunks, lanes, fetches)
-        ahead = fetch_ahead(contraction, stream, block)
+        ahead = fetch_ahead(contraction, stream, block, target)
         self.kernel.schedule = StringAttr("; ".join(_reasons(contraction, ahead)))
 
     def _map_outer(self, contraction: Contraction) -> None:

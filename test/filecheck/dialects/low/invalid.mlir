@@ -314,6 +314,14 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: ahead at level 3 (expected 1 or 2)}}
+  low.tile_fma 2 x 4 ahead 8 level 3 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: 1 indices of acc, expected 2}}
   low.tile_fma 2 x 4 %c[%i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
 }

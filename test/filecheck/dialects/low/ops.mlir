@@ -78,6 +78,7 @@ low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attrib
 // CHECK:         low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 transposed %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+// CHECK-NEXT:    low.tile_fma 8 x 48 ahead 16 level 2 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%n, 8, 8] rhs[%one, 4, 2] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch rhs[%one, 1, 1] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
@@ -95,6 +96,7 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 transposed %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+  low.tile_fma 8 x 48 ahead 16 level 2 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%n, 8, 8] rhs[%one, 4, 2] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch rhs[%one, 1, 1] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>

@@ -11,7 +11,7 @@ import tenon
 import tenon.numpy as tnp
 from tenon.backends.reference.kernels import sched as interpreter
 from tenon.dialects import context, low, sched
-from tenon.dialects.low.prefetch import prefetch_distance
+from tenon.dialects.low.prefetch import prefetch_distance, prefetch_level
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.machine.target import usual_registers
@@ -197,6 +197,77 @@ def test_threads_share_the_columns_of_few_rows():
     assert found(1024, 16) == "j: block(256) tile(256) vector(16)"
     # Half of it is sooner done than given to another thread.
     assert found(500, 2) == "j: tile(256) vector(16)"
+
+
+SMALL, LARGE = 32 << 10, 48 << 10
+
+
+def fetched(text: str, **sizes: int) -> tuple[int | None, int, str]:
+    """Returns how far ahead the other side is fetched, into which cache, and how its columns are mapped."""
+    module = tiled(text, **sizes)
+    _, load = (op for op in module.walk() if isinstance(op, memref.LoadOp))
+    return prefetch_distance(load), prefetch_level(load), axes(module)[-2]
+
+
+@pytest.mark.parametrize("rows", [2, 8])
+def test_few_rows_fetch_into_the_second_cache_where_the_first_is_small(rows: int):
+    text = nest("ik", "kj", "ij", "", h=1, i=rows, j=4096, k=4096)
+    # Eight rows are two rows of tiles, which take 32 steps at once.
+    steps = 16 if rows == 2 else 32
+    assert fetched(text, l1_nbytes=SMALL)[:2] == (32 * 4096, 2)
+    assert fetched(text, l1_nbytes=SMALL + 1)[:2] == (steps * 4096, 1)
+
+
+def test_one_row_fetches_what_comes_from_memory():
+    def found(l3_nbytes: int, l1_nbytes: int = SMALL) -> tuple[int | None, int]:
+        text = nest("ik", "kj", "ij", "", h=1, i=1, j=2048, k=2048)
+        return fetched(text, l1_nbytes=l1_nbytes, l3_nbytes=l3_nbytes)[:2]
+
+    # 16 MiB are more than half of the third cache, or are not.
+    assert found((1 << 25) - 2) == (32 * 2048, 2)
+    assert found(1 << 25) == (None, 1)
+    assert found((1 << 25) - 2, LARGE) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("n_threads", "columns", "taken"),
+    [
+        (1, 2040, ""),
+        (2, 2040, ""),
+        (4, 2040, "block(960) "),
+        (4, 9600, "block(2048) "),
+        (8, 2040, "block(448) "),
+    ],
+)
+def test_what_comes_from_memory_is_read_by_long_rows(n_threads: int, columns: int, taken: str):
+    text = nest("ik", "kj", "ij", h=1, i=8, j=columns, k=8192)
+    sizes = {"n_threads": n_threads, "l3_nbytes": 1 << 20}
+    assert fetched(text, l1_nbytes=SMALL, **sizes)[2] == f"j: {taken}tile(64) vector(16)"
+    assert fetched(text, l1_nbytes=LARGE, **sizes)[2] != fetched(text, l1_nbytes=SMALL, **sizes)[2]
+
+
+def test_weights_of_a_program_come_from_memory_together():
+    """Two layers of 4 MiB each, or the same one sixteen times over."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1, 1024)).astype("f4")
+    layers = [rng.standard_normal((1024, 1024)).astype("f4") / 32 for _ in range(2)]
+
+    def two(x: Any, first: Any, second: Any) -> Any:
+        return tnp.tanh(x @ first) @ second
+
+    def again(x: Any, first: Any, second: Any) -> Any:
+        return tenon.fori_loop(0, 16, lambda _, x: tnp.tanh(x @ first), x) + second[0]
+
+    def found(function: Any) -> str:
+        module = parse_module(str(tenon.jit(function).lower(x, *layers).module))
+        sizes = f"{{l1-nbytes={SMALL} l2-nbytes={1 << 20} l3-nbytes={1 << 23} n-threads=1}}"
+        PassManager(f"graph-pipeline{sizes},sched-pipeline{sizes}").run(context(), module)
+        with tenon.compile(str(module)) as executable:
+            np.testing.assert_allclose(executable(x, *layers), function(x, *layers), rtol=1e-4, atol=1e-4)
+        return str(module)
+
+    assert "tenon.prefetch_level = 2" in found(two)
+    assert "tenon.prefetch_level = 2" not in found(again)
 
 
 def test_few_rows_leave_their_sums_in_the_second_cache():
@@ -422,8 +493,8 @@ def test_rows_of_both_sides_share_what_is_loaded():
 
 def test_options_are_checked():
     expected = (
-        "tile-contractions: vector-nbytes 0, l1-nbytes 49152, l2-nbytes 1048576 and n-threads 2 must be 1 or "
-        "more"
+        "tile-contractions: vector-nbytes 0, l1-nbytes 49152, l2-nbytes 1048576, l3-nbytes "
+        "33554432 and n-threads 2 must be 1 or more"
     )
     with pytest.raises(PassError, match=expected):
         tiled(nest("hik", "kj"), vector_nbytes=0)
