@@ -189,7 +189,8 @@ class PrefetchRowsPass(ModulePass):
         if isinstance(around, sched.AxisOp):
             row = analysis.address(load).stride(analysis.axis(around))
         has_near_rows = isinstance(row, int) and 0 < row * nbytes <= self.l2_nbytes
-        stores_alone = len(reads) == 1 and isinstance(loop, sched.AxisOp)
+        is_only_loop = sum(isinstance(op, Loop) for op in around.body.block.ops) == 1
+        stores_alone = is_only_loop and isinstance(loop, sched.AxisOp)
         if is_small and not has_much_work and (is_long or stores_alone):
             return
         if has_near_rows and (len(reads) > 1 or not is_long):
