@@ -174,6 +174,10 @@ _ITERATED = tuple(
     for m, n, k in ((1, 512, 512), (4, 512, 512), (12, 512, 512), (2, 2048, 1024), (8, 2048, 1024))
 )
 
+_FEW_IN_PANELS = tuple(
+    Program(f"matmul {m}x{n}x{k}, constant weights", _product, ((m, k), (k, n)), constants=1)
+    for m, n, k in ((2, 3072, 768), (4, 3072, 768), (6, 8192, 2048), (8, 8192, 2048))
+)
 _FEW_ROWS = tuple(
     Program(f"matmul {m}x{n}x{k}", _product, ((m, k), (k, n)))
     for m, n, k in ((1, 2000, 8000), (2, 2000, 8000), (8, 2000, 8000), (8, 12000, 4000), (16, 2000, 8000))
@@ -395,6 +399,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_FEW, "MANY_ROWS", (32, 192), ("matmul 8x1024", "MLP")),
     Threshold(_FEW, "FAR_NBYTES", (256, 8192), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "AHEAD_NBYTES", (1 << 11, 1 << 13), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "PANEL_AHEAD_NBYTES", (1 << 10, 1 << 12), (), _FEW_IN_PANELS),
+    Threshold(_FEW, "MOST_ROWS_OF_SECOND", (2, 8), (), _FEW_IN_PANELS),
     Threshold(_FEW, "STEPS_AHEAD", (16, 48), ("matmul 8x1024",), _FEW_ROWS),
     Threshold(_FEW, "LEAST_NBYTES_OF_ROWS", (0, 1 << 14), (), _FEW_ROWS),
     Threshold("sched.mapping.contractions.dots", "LEAST_DEPTH", (4, 32), ("A B^T", "attention")),
@@ -488,6 +494,7 @@ BY_DESIGN: Mapping[str, str] = {
     "product_tiles.MOST_OPS_BEFORE": "what is folded beside a product is made of arguments or results",
     "plan.DEPENDENCE_LIMIT": "how much of a program is looked through for one value",
     "plan.PART_READS_LIMIT": "no difference was seen on one core: it bounds what a kernel reads in vain",
+    "few_rows.OPEN_AHEAD_NBYTES": "models with named dims, which are not among these programs",
     "tiles.TILE": "rows and columns that a sort moves at once",
     "split_borders.ROWS": "as many as map-axes unrolls",
     "double_buffer_loops.MOST_OPS": "as much again is compiled: a part of a second",

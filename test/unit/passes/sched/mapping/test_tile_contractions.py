@@ -359,6 +359,13 @@ def test_few_rows_fetch_their_panels_ahead() -> None:
     # Two rows of tiles fetch for one another, and one row alone leaves more under way.
     assert [distance(panels(rows, 20, 40)) for rows in (1, 28, 200)] == [None] * 3
     assert distance(named_panels(20, 40)) == ahead
+    # Where the first cache is small, few rows fetch theirs into the second one.
+    for text, found in (
+        (panels(2, 20, 40), (16, 2)),
+        (panels(14, 20, 40), (32, 1)),
+        (named_panels(20, 40), (24, 2)),
+    ):
+        assert fetched(text, l1_nbytes=SMALL)[:2] == (found[0] * 32, found[1])
     # Between them tiles fetch the next panel too, where the second cache does not hold all of them.
     assert "prefetch" not in str(axes(tiled(named_panels(20, 40))))
     # Of 16, 20 or 24 rows, and of any other multiple of 4, none is computed twice.
