@@ -25,6 +25,7 @@ from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .loop_count import count_of
 from .state import KernelState
 from .tail import Tail, may_run_again, run_vectors, tail_of
+from .tiles.branches import choice, compare
 from .writer import NO_OVERFLOW, vector_type
 
 _IDEMPOTENT = {
@@ -126,7 +127,35 @@ class ReductionLowering:
             return self._steps((zero, count), None, self._main((0, 0), before))
         rest = self.state.indices.op(arith.RemUIOp, count, constants.get(step, INDEX), op.location)
         main = self.state.indices.op(arith.SubiOp, count, rest, op.location)
-        return self._all((zero, main), count, before)
+        if not self._may_skip_vectors() or self._tail(main, count) is not None:
+            return self._all((zero, main), count, before)
+        return self._steps((main, count), None, self._main_if_any(main, before))
+
+    def _may_skip_vectors(self) -> bool:
+        """Returns whether whole steps of vectors are combined to one number, which other numbers follow."""
+        is_alone = self.around is None and self.op.continued is None
+        return is_alone and self.own.vector > 1 and len(self._identity(1)) == 1
+
+    def _main_if_any(self, main: SSAValue, before: Before) -> list[Partial]:
+        """
+        Does what `_main` does, but where there is no whole step leaves its vectors alone: to set them up and
+        to combine their lanes takes as long as several steps.
+        """
+        writer, op = self.state.writer, self.op
+        zero = writer.constants.get(0, INDEX)
+        has_steps = compare(self.state, "ne", main, zero, op, "has_steps")
+
+        def steps() -> list[SSAValue]:
+            return [total for (total,) in self._main((zero, main), before)]
+
+        def none() -> list[SSAValue]:
+            identity = self._identity(1)
+            # A sum of no elements after -0.0 is 0.0.
+            combined = [identity if each is None else self._combine((each,), identity) for each in before]
+            return [total for (total,) in combined]
+
+        types = [op.result.type] * len(before)
+        return [(total,) for total in choice(self.state, has_steps, types, op, steps, none)]
 
     def _all(self, ends: Ends, end: Extent | SSAValue, before: Before) -> list[Partial]:
         """Combines whole steps, and what is left up to `end`."""

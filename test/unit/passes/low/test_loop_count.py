@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tenon.backends.reference.kernels.low import run_kernel as run_low_kernel
 from tenon.backends.reference.kernels.sched import run_kernel
 from tenon.passes.low.lowering.kernel import lower_kernel
 from xdsl.utils.exceptions import PassFailedException
@@ -83,6 +84,33 @@ def counted_rows(draw: Draw) -> str:
 @given(text=counted_rows(), seed=st.integers(0, 9))
 def test_reductions_with_a_count_and_an_init(text: str, seed: int) -> None:
     assert_lowers_right(text, seed)
+
+
+@pytest.mark.parametrize("words", ["vector(4)", "vector(2) unroll(2)", "unroll(4)", ""])
+@pytest.mark.parametrize(
+    ("kind", "type"), [("addf", "f32"), ("mulf", "f64"), ("addi", "i16"), ("maximumf", "f32")]
+)
+def test_no_whole_step_of_vectors_is_none(words: str, kind: str, type: str) -> None:
+    text = f"""sched.kernel @f(%x: memref<11x{type}>, %y: memref<12x{type}>) {{
+      sched.axis %i = 12 {{
+        %start = memref.load %y[%i] : memref<12x{type}>
+        %s = sched.reduce {kind} %j = 11 count %i {words} init(%start) : {type} {{
+          %v = memref.load %x[%j] : memref<11x{type}>
+          sched.yield %v : {type}
+        }}
+        memref.store %s, %y[%i] : memref<12x{type}>
+      }}
+    }}"""
+    lowered = assert_lowers_right(text)
+    has_branch = "vector" in words and kind != "maximumf"
+    assert ("scf.if %has_steps" in str(lowered)) is has_branch
+    if type == "f32":
+        # Before no elements -0.0 is what the sums of no vectors make of it.
+        x, y = np.zeros(11, np.float32), np.full(12, -0.0, np.float32)
+        expected, found = y.copy(), y.copy()
+        run_kernel(kernel_of(text), [x, expected])
+        run_low_kernel(lowered, [x, found])
+        assert found.tobytes() == expected.tobytes()
 
 
 @st.composite
