@@ -9,7 +9,7 @@
 ; are the codes of compiler/export/c_interface.py. A file of weights is its header of 64 bytes, which tells
 ; whose they are, and then so many bytes.
 
-%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, [11 x i64] }
+%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, i64, [10 x i64] }
 %executor = type { ptr, ptr }
 
 declare i32 @posix_memalign(ptr, i64, i64)

@@ -9,7 +9,9 @@
 ; Workers look for work for a while after the last piece, then sleep; one that finds itself on the caller's
 ; processor sleeps at once. A caller watches the parts that workers have claimed for a while, then sleeps until
 ; they are done, so that its processor is free for the worker. One that waited longer than it worked itself (its
-; worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
+; worker lost the processor to another process) runs everything alone for as long, a second at most. Where it loses
+; the processor again soon, that is twice as long as the last time, up to eight times as long as it waited: threads
+; that another library leaves spinning are gone after some milliseconds, another process is not.
 ; Workers start when first needed, block all signals but those of faults, and end when the pool's number of
 ; threads is 0. A pool is zeros to begin with; process_pool.ll has the one of a process, library_pool.ll those
 ; that callers of a library make.
@@ -28,7 +30,8 @@
 ;     9   extent                                     18  where the handles of workers go that end; null where
 ;     10  work-groups in a part                          they never do
 ;     11  parts                                      19  the numbers that workers have taken
-%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, [11 x i64] }
+;                                                    20  for how long callers worked alone the last time
+%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, i64, [10 x i64] }
 
 @signals = internal constant [16 x i64] [i64 -1273, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1,
                                          i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1]
@@ -39,6 +42,9 @@ declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i64 @syscall(i64, ...)
 declare i32 @sched_getcpu()
 declare i64 @now()
+
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 
 ; How a thread that looks again and again says so.
 declare void @pause()
@@ -349,10 +355,19 @@ judge:
   %stalled = and i1 %worse, %much
   br i1 %stalled, label %penalty, label %out
 penalty:
-  %penalty.0 = shl i64 %lost, 3
+  %last.at = getelementptr %pool, ptr %pool, i64 0, i32 20
+  %last = load i64, ptr %last.at
+  %since = sub i64 %end, %until
+  %last.4 = shl i64 %last, 2
+  %soon = icmp ult i64 %since, %last.4
+  %last.2 = shl i64 %last, 1
+  %lost.8 = shl i64 %lost, 3
+  %doubled = call i64 @llvm.umin.i64(i64 %last.2, i64 %lost.8)
+  %again = call i64 @llvm.umax.i64(i64 %doubled, i64 %lost)
+  %penalty.0 = select i1 %soon, i64 %again, i64 %lost
   ; At most a second: a process that was stopped for an hour has lost no processor.
-  %penalty.long = icmp ugt i64 %penalty.0, 1000000000
-  %penalty.1 = select i1 %penalty.long, i64 1000000000, i64 %penalty.0
+  %penalty.1 = call i64 @llvm.umin.i64(i64 %penalty.0, i64 1000000000)
+  store i64 %penalty.1, ptr %last.at
   %penalty.end = add i64 %end, %penalty.1
   store i64 %penalty.end, ptr %until.at
   br label %out

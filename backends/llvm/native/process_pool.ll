@@ -5,7 +5,7 @@
 ;     @pool_use(i32 %threads)                                          says how many threads there are
 ;     @pool_limit(i32 %threads)                                        ... for the calling one; 0 is for no limit
 
-%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, [11 x i64] }
+%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, i64, [10 x i64] }
 @pool = internal global %pool zeroinitializer, align 128
 ; The key of the number of threads that each thread may use, plus 1; 0 while no thread ever set one.
 @pool.key = internal global i32 0
