@@ -32,9 +32,10 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, IndexType, ModuleOp
+from xdsl.dialects.builtin import BoolAttr, IndexType, MemRefType, ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from ...dialects import low
 from ...dialects.buffer_size import size_of
@@ -81,6 +82,8 @@ class StreamStoresPass(ModulePass):
         loaded: set[SSAValue] = set()
         for op in kernel.walk():
             if not isinstance(op, _Access):
+                # Tiles add to what they store.
+                loaded.update(value for value in op.operands if isa(value.type, MemRefType))
                 continue
             buffer = _buffer_of(op)
             touched[buffer] += _moved_nbytes(op, kernel)

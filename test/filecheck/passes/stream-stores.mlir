@@ -35,6 +35,21 @@ low.kernel @doubled(%x: memref<1024xf32>, %y: memref<1024xf32>) grid [1, 1, 1] b
   }
 }
 
+// What a tile adds to is read.
+// CHECK-LABEL: low.kernel @added(
+// CHECK-NOT:   nontemporal
+low.kernel @added(%x: memref<1024xf32>, %y: memref<1024xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c1024 = arith.constant 1024 : index
+  scf.for %i = %c0 to %c1024 step %c8 {
+    %v = vector.load %x[%i] : memref<1024xf32>, vector<8xf32>
+    vector.store %v, %y[%i] : memref<1024xf32>, vector<8xf32>
+    low.tile_fma 1 x 8 %y[%i, %c8] += %x[%i, %c8, %c1] * %x[%i, %c8] depth [%c1] : memref<1024xf32>, memref<1024xf32>, memref<1024xf32>
+  }
+}
+
 // So does what is stored once more in each iteration of a loop, or by each work-group.
 // CHECK-LABEL: low.kernel @again(
 // CHECK-NOT:   nontemporal
