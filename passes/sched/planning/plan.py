@@ -128,7 +128,7 @@ class _Planner:
         self.kept: dict[SSAValue, str] = {}
         """The values that must be in a buffer when the program ends, and why."""
         self.fills: set[SSAValue] = set()
-        """The splat constants whose buffer is changed, or one of several values' own."""
+        """The splat constants whose buffer a loop or an update changes, or is one of several values' own."""
         self.bodies: dict[Operation, tuple[Plan, ...]] = {}
 
     def plan(self) -> Plan:
@@ -256,6 +256,8 @@ class _Planner:
         self.kernels.append(kernel)
         kernel.members[op] = [Access(kernel, kernel.stored, ())]
         written = op.updates if isinstance(op, graph.ScatterOp) and one_update(op) is not None else None
+        if isinstance(op, graph.ScatterOp):
+            self.fills.add(op.source)
         for number, operand in enumerate(op.operands):
             # The source, or the indices, may be the same constant.
             if operand is not written or operand in op.operands[:-1]:
@@ -341,6 +343,7 @@ class _Planner:
         elif isinstance(op, graph.DynamicUpdateOp):
             found = [kernel.stored, *[()] * len(op.starts), access.indices]
             self.kept.setdefault(op.source, f"copied for {op.name}")
+            self.fills.add(op.source)
         elif isinstance(op, graph.ConcatOp):
             for _, operand, indices in joined_at(op, access.indices):
                 if element_count(operand, op.name):
