@@ -1,16 +1,19 @@
 """
 Where slices begin and end that traced integers say: sums of such integers and numbers, which are told apart
-and compared while a function is traced. Two ends are equal where they are written as the same sum.
+and compared while a function is traced. Two ends are equal where they are written as the same sum, of what is
+computed alike: `starts[i]` is itself, however often it is written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ...dialects import graph
 from ...dialects.dims.expressions import DimExpr, Extent
@@ -20,19 +23,26 @@ from .trace import TracedArray
 
 _INT64 = np.dtype(np.int64)
 
+MOST_OPS_COMPARED = 32
+"""How many ops are looked through to find that two integers are computed alike."""
+
 
 @dataclass(frozen=True)
 class Unknown:
-    """An integer of the program, of which the trace knows what it counts at most."""
+    """
+    An integer of the program, of which the trace knows what it counts at most. `form` is how it is computed,
+    the same for all that are computed alike.
+    """
 
     value: SSAValue
     array: TracedArray
+    form: Hashable
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unknown) and other.value is self.value
+        return isinstance(other, Unknown) and other.form == self.form
 
     def __hash__(self) -> int:
-        return hash(self.value)
+        return hash(self.form)
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,30 @@ def _sum_of(value: SSAValue, x: TracedArray) -> End:
         if isinstance(op, graph.NegOp):
             return -_sum_of(parts[0], x)
     aval = aval_of(dtype, ())
-    return of_term(Unknown(value, TracedArray(x.trace, x.scope, value, aval)))
+    return of_term(Unknown(value, TracedArray(x.trace, x.scope, value, aval), _form_of(value)))
+
+
+def _form_of(value: SSAValue) -> Hashable:
+    """Returns how a value is computed of others, of which those far behind stand for themselves."""
+    left = MOST_OPS_COMPARED
+
+    def form(value: SSAValue) -> Hashable:
+        nonlocal left
+        op = value.owner
+        if left == 0 or not isinstance(op, Operation) or not _gives_the_same_again(op):
+            return value
+        left -= 1
+        said = tuple(sorted({**op.attributes, **op.properties}.items()))
+        return (type(op), op.results.index(cast(Any, value)), said, *map(form, op.operands))
+
+    return form(value)
+
+
+def _gives_the_same_again(op: Operation) -> bool:
+    """Returns whether an op gives the same wherever it stands, and is quickly compared."""
+    if op.regions or not is_side_effect_free(op):
+        return False
+    return not isinstance(op, graph.ConstantOp) or op.value.is_splat()
 
 
 def _holds(dtype: np.dtype[Any], source: np.dtype[Any]) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.frontends.tracing.slice_ends import MOST_OPS_COMPARED
 
 N = 13
 RNG = np.random.default_rng(7)
@@ -115,6 +116,50 @@ def test_rows_of_a_sparse_matrix() -> None:
         return np.sum(values[part] * x[columns[part]])
 
     check(row, starts, columns, values, X)
+
+    def written_twice(np: Any, i: Any, starts: Any, columns: Any, values: Any, x: Any) -> Any:
+        found = x[columns[starts[i] : starts[i + 1]]]
+        return np.sum(values[starts[i] : starts[i + 1]] * found)
+
+    check(written_twice, starts, columns, values, X)
+
+
+STARTS = np.arange(N + 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda i, s, x: x[s[i] : s[i + 1]] + x[s[i + 1] : s[i + 1] + s[i]],
+        lambda i, s, x: x[: s[i]] + x[: s[i + 1]],
+        lambda i, s, x: x[: s[i]] + x[: tnp.flip(s)[i]],
+        lambda i, s, x: x[: s[i]] + x[: tnp.max(s[: i + 1])],
+        lambda i, s, x: x[: (s * 2)[i]] + x[: (s * 3)[i]],
+    ],
+)
+def test_ends_that_are_computed_in_other_ways_are_others(function: Callable[..., Any]) -> None:
+    with pytest.raises(tenon.TracingError, match="add: slices whose lengths are not known to be equal"):
+        each_index(lambda np, i, s, x: np.sum(function(i, s, x)), STARTS, X)
+
+
+def test_an_end_may_be_read_of_what_is_computed_twice() -> None:
+    def doubled(i: Any, s: Any, x: Any) -> Any:
+        return tnp.sum(x[: (s // 2)[i]] * x[: (s // 2)[i]])
+
+    found = each_index(lambda np, i, s, x: doubled(i, s, x), STARTS, X)
+    np.testing.assert_allclose(found, [np.sum(X[: i // 2] ** 2) for i in range(N)], rtol=1e-12)
+
+
+def test_ends_far_behind_are_what_they_are() -> None:
+    """Of so many ops, what is behind is not looked at: the two are told apart."""
+
+    def end(i: Any, s: Any) -> Any:
+        for _ in range(MOST_OPS_COMPARED):
+            s = tnp.sqrt(s)
+        return s.astype(np.int64)[i]
+
+    with pytest.raises(tenon.TracingError, match="add: slices whose lengths are not known to be equal"):
+        each_index(lambda np, i, s, x: np.sum(x[: end(i, s)] + x[: end(i, s)]), STARTS * 1.0, X)
 
 
 def test_what_lies_outside_does_not_count() -> None:
