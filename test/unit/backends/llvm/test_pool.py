@@ -214,8 +214,8 @@ def test_what_is_lost_once_is_forgotten_sooner_than_what_is_lost_again():
         return seconds_alone_after(0.1)
 
     # The workers of a busy machine may be late by themselves, or not work at all.
-    assert min(after_a_while() for _ in range(2)) < 0.6  # eight times as long is more
-    assert max(seconds_alone_after(0.1) for _ in range(12)) > 0.15
+    assert any(0.05 < after_a_while() < 0.6 for _ in range(6))  # eight times as long is more
+    assert any(seconds_alone_after(0.1) > 0.15 for _ in range(40))
 
 
 IN_A_CHILD = """
