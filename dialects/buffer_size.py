@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from ..errors import TenonError
 from .dims.attributes import DimsAttr, dims_of_space, space_with_dims
@@ -137,6 +138,14 @@ def nbytes_of(type: Attribute) -> int:
         TenonError: an extent is known only at run time.
     """
     return NBYTES[_memref(type).element_type] * span_of(type)
+
+
+def known_nbytes(type: Attribute) -> int:
+    """Returns the bytes of a memref, gaps included; 0 where they vary with named dims, and of no memref."""
+    if not isa(type, MemRefType):
+        return 0
+    size = size_of(type)
+    return NBYTES[type.element_type] * size if isinstance(size, int) else 0
 
 
 def _numbers(type: Attribute) -> tuple[int, ...]:

@@ -26,19 +26,19 @@ unchanged, bit for bit. A backend may pass over the hint, as it must where a vec
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, IndexType, MemRefType, ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from ...dialects import low
-from ...dialects.buffer_size import size_of
+from ...dialects.buffer_size import known_nbytes
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 from ...dialects.low.constant_integer import constant_integer
 from ..machine.target import L3_NBYTES, check_positive
@@ -75,7 +75,7 @@ class StreamStoresPass(ModulePass):
                 self._visit(kernel)
 
     def _visit(self, kernel: low.KernelOp) -> None:
-        if sum(map(_nbytes_of, kernel.body.block.args)) < BEYOND_TURNED * self.l3_nbytes:
+        if sum(known_nbytes(each.type) for each in kernel.body.block.args) < BEYOND_TURNED * self.l3_nbytes:
             return
         touched: defaultdict[SSAValue, int] = defaultdict(int)
         stores: list[vector.StoreOp] = []
@@ -85,13 +85,13 @@ class StreamStoresPass(ModulePass):
                 # Tiles add to what they store.
                 loaded.update(value for value in op.operands if isa(value.type, MemRefType))
                 continue
-            buffer = _buffer_of(op)
-            touched[buffer] += _moved_nbytes(op, kernel)
+            buffer, moved = _buffer_of(op), _moved_nbytes(op, kernel)
+            touched[buffer] += moved
             if isinstance(op, memref.LoadOp | vector.LoadOp):
                 loaded.add(buffer)
-            elif isinstance(op, vector.StoreOp):
+            elif isinstance(op, vector.StoreOp) and moved:
                 stores.append(op)
-        nbytes = sum(min(moved, _nbytes_of(buffer)) for buffer, moved in touched.items())
+        nbytes = sum(min(moved, known_nbytes(buffer.type)) for buffer, moved in touched.items())
         for store in stores:
             beyond = BEYOND_TURNED if _is_turned(store) else BEYOND
             if (
@@ -105,14 +105,6 @@ class StreamStoresPass(ModulePass):
 
 def _buffer_of(op: _Access) -> SSAValue:
     return op.memref if isinstance(op, memref.LoadOp | memref.StoreOp) else op.base
-
-
-def _nbytes_of(buffer: SSAValue) -> int:
-    """Returns the bytes of a buffer; 0 of an extent, and of a buffer with named ones."""
-    if isinstance(buffer.type, IndexType):
-        return 0
-    size = size_of(buffer.type)
-    return size * NBYTES[element_type_of(buffer.type)] if isinstance(size, int) else 0
 
 
 def _loops_around(op: Operation, kernel: low.KernelOp) -> Iterator[Operation]:
@@ -139,32 +131,28 @@ def _moved_nbytes(op: _Access, kernel: low.KernelOp) -> int:
 
 def _is_turned(store: vector.StoreOp) -> bool:
     """Returns whether the vector is made, in its block, of what was transposed."""
-    seen: set[SSAValue] = set()
-    left: list[SSAValue] = [store.vector]
-    while left:
-        value = left.pop()
-        op = value.owner
-        if isinstance(op, low.TransposeOp):
-            return True
-        if value not in seen and isinstance(op, Operation) and op.parent is store.parent:
-            seen.add(value)
-            left += op.operands
-    return False
+    return any(isinstance(value.owner, low.TransposeOp) for value in _behind([store.vector], store.parent))
 
 
 def _is_moved_by_all(store: vector.StoreOp, kernel: low.KernelOp) -> bool:
-    """Returns whether the place of a store depends on all work-groups and loops around, of known bounds."""
-    seen: set[SSAValue] = set()
-    left = list(store.indices)
-    while left:
-        value = left.pop()
-        if value not in seen:
-            seen.add(value)
-            left += value.owner.operands if isinstance(value.owner, Operation) else ()
-    if not _moved_nbytes(store, kernel):
-        return False
+    """Returns whether the place of a store depends on all work-groups and loops around."""
+    seen = _behind(store.indices)
     loops = [around for around in _loops_around(store, kernel) if isinstance(around, scf.ForOp)]
     axes = {op.dimension.data for value in seen if isinstance(op := value.owner, low.BlockIdOp)}
     return all(loop.body.block.args[0] in seen for loop in loops) and all(
         kernel.grid.data[dimension.number] == 1 or dimension in axes for dimension in low.Dimension
     )
+
+
+def _behind(values: Sequence[SSAValue], block: Block | None = None) -> set[SSAValue]:
+    """Returns values and all that they are computed of, by ops of one block if that is given."""
+    seen: set[SSAValue] = set()
+    left = list(values)
+    while left:
+        value = left.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(op := value.owner, Operation) and block in (None, op.parent):
+            left += op.operands
+    return seen

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from .library import native_library
-from .object_layout import numpy_function
+from .object_layout import capsule_pointer, numpy_function
 
 _SET_HANDLER, _GET_HANDLER = 304, 305
 """The places in numpy's table of `PyDataMem_SetHandler` and `PyDataMem_GetHandler`."""
@@ -73,8 +73,5 @@ def line_memory() -> LineMemory:
 def current_handler() -> object:
     """Returns the handler that numpy makes arrays with now, if it is numpy's own."""
     handler = ctypes.PYFUNCTYPE(ctypes.py_object)(numpy_function(_GET_HANDLER))()
-    pointer: Any = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype = ctypes.c_void_p
-    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    name = ctypes.string_at(pointer(handler, _CAPSULE))
+    name = ctypes.string_at(capsule_pointer(handler, _CAPSULE))
     return handler if name == _DEFAULT_NAME else None

@@ -59,11 +59,20 @@ def is_layout_known() -> bool:
 
 def numpy_function(place: int) -> int:
     """Returns the address of a function in numpy's table, whose places are fixed."""
+    return word_at(capsule_pointer(numpy_core()._multiarray_umath._ARRAY_API, None) + 8 * place)
+
+
+def numpy_core() -> Any:
+    """Returns the package that numpy has its own parts in, by its name in this version."""
+    return import_module("numpy._core" if hasattr(np, "_core") else "numpy.core")
+
+
+def capsule_pointer(capsule: object, name: bytes | None) -> int:
+    """Returns the address that a capsule of a name holds."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    core: Any = import_module("numpy._core" if hasattr(np, "_core") else "numpy.core")
-    return word_at(pointer(core._multiarray_umath._ARRAY_API, None) + 8 * place)
+    return pointer(capsule, name)
 
 
 def _is_dtype_known(dtype: np.dtype[Any]) -> bool:

@@ -256,13 +256,13 @@ class _Planner:
         self.kernels.append(kernel)
         kernel.members[op] = [Access(kernel, kernel.stored, ())]
         written = op.updates if isinstance(op, graph.ScatterOp) and one_update(op) is not None else None
-        if isinstance(op, graph.ScatterOp):
-            self.fills.add(op.source)
         for number, operand in enumerate(op.operands):
             # The source, or the indices, may be the same constant.
             if operand is not written or operand in op.operands[:-1]:
                 self.kept.setdefault(operand, f"read by {op.name} as a whole")
             is_updated = isinstance(op, UPDATING_OPS) and number == 0
+            if is_updated:
+                self.fills.add(operand)
             indices = kernel.stored if is_updated else _any_element(operand, op)
             self._record(operand, Access(kernel, indices, ()))
 

@@ -19,7 +19,6 @@ NEEDED = {
     ("unit/backends/cache/test_folder.py", "_LOOKUPS"): _FORK,
     ("unit/backends/cache/test_folder.py", "_loading"): _FORK,
     ("unit/backends/cache/test_folder.py", "_adding"): _FORK,
-    ("unit/backends/llvm/test_line_memory.py", "_core"): "numpy has the name of an array's handler there",
     (
         "unit/backends/opencl/error_records.py",
         "_cl",

@@ -131,8 +131,8 @@ def steps_at_once(contraction: Contraction, found: Streamed | None) -> int | Non
 
 def chunks_of_few(contraction: Contraction, found: Streamed, target: Target) -> list[int]:
     """
-    Returns chunks of all rows, and of as many columns as keep some work-groups busy, but whole lines of what
-    comes from memory.
+    Returns chunks of all rows, and of as many columns as keep some work-groups busy, but long parts of the
+    rows of what comes from memory.
     """
     *rows, columns = contraction.extents
     most = GROUPS_OF_A_THREAD * target.n_threads
@@ -169,14 +169,13 @@ def fetch_ahead(contraction: Contraction, found: Streamed | None, block: int | N
         is_fetched = found.is_large or in_panels
     if not is_fetched:
         return 0
-    nbytes, level = AHEAD_NBYTES, 1
+    step_nbytes = found.step * found.nbytes
     if is_small and block is not None:
-        level = 2
+        ahead, level = max(block, STEPS_AHEAD), 2
     elif is_small and in_panels and (second := _second_ahead(tile)) is not None:
-        nbytes, level = second, 2
-    ahead = block or -(-nbytes // (found.step * found.nbytes))
-    if level == 2 and block is not None:
-        ahead = max(ahead, STEPS_AHEAD)
+        ahead, level = -(-second // step_nbytes), 2
+    else:
+        ahead, level = block or -(-AHEAD_NBYTES // step_nbytes), 1
     set_prefetch_distance(found.load, ahead * found.step, level)
     return ahead
 

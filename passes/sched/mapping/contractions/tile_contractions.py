@@ -42,14 +42,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from .....dialects import sched
-from .....dialects.buffer_size import size_of
-from .....dialects.element_types import NBYTES, element_type_of
+from .....dialects.buffer_size import known_nbytes
 from .....dialects.graph.symmetric import SYMMETRIC
 from .....dialects.sched import Level, MappingAttr
 from ....indices.analysis import IndexAnalysis, Loop
@@ -109,10 +107,9 @@ def _launched_in_loops(programs: Sequence[sched.ProgramOp]) -> set[str]:
 
 def _nbytes_of(program: sched.ProgramOp) -> int:
     """Returns the bytes of all buffers of a program that have no named extents."""
-    buffers: list[SSAValue] = [value for value in program.body.block.args if isa(value.type, MemRefType)]
+    buffers: list[SSAValue] = list(program.body.block.args)
     buffers += [op.result for op in program.walk() if isinstance(op, sched.BufferOp | sched.ConstantOp)]
-    sizes = [(size_of(buffer.type), NBYTES[element_type_of(buffer.type)]) for buffer in buffers]
-    return sum(size * nbytes for size, nbytes in sizes if isinstance(size, int))
+    return sum(known_nbytes(buffer.type) for buffer in buffers)
 
 
 class _KernelTiler:

@@ -12,7 +12,7 @@ import pytest
 import tenon
 from tenon.backends.llvm.native.library import native_library
 from tenon.backends.llvm.native.line_memory import LEAST_NBYTES, line_memory
-from tenon.backends.llvm.native.object_layout import is_layout_known
+from tenon.backends.llvm.native.object_layout import is_layout_known, numpy_core
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not is_layout_known(), reason="results have numpy's memory here"
@@ -25,8 +25,7 @@ _SET_HANDLER = 304
 
 
 def handler_name(array: Any = None) -> str | None:
-    core: Any = getattr(np, "_core", None) or np.core  # pyright: ignore
-    return core.multiarray.get_handler_name(*(() if array is None else (array,)))
+    return numpy_core().multiarray.get_handler_name(*(() if array is None else (array,)))
 
 
 def double(x: Any) -> Any:
