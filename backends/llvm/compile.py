@@ -4,6 +4,9 @@ Compiles LLVM IR to machine code in this process, through llvmlite.
 A kernel with vectors was vectorised when it was made, with its loops as they should be: LLVM's middle end
 makes such code no faster and takes longer than all the rest, so it goes straight to the code generator. Those
 that have no vectors at all take the middle end's O3 with loop vectorisation, in a module of their own.
+
+Loop strength reduction takes 13 to 42 % of code generation. It is left out for kernels that do not need it:
+what is loaded here is an object file of the others, and one of those.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from ...errors import DeviceError, KernelCompileError
 from ..compile_options import chosen_options
 from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
 from ..launch_errors import no_kernel
+from .code_image import CodeImage
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
+from .kernel_groups import KernelGroups, group_kernels
 from .library import llvmlite_binding, llvmlite_version, new_engine
-from .limits import NEEDS_STRENGTH_REDUCTION, SCALAR_LOOPS
 from .processors import Processor, host_processor
 
 MOST_LIBRARIES = 16
@@ -37,9 +41,6 @@ To make an engine takes a millisecond, to load a library 0.15.
 _DEFAULT_OPTIONS: CompileOptions = MappingProxyType(
     {"speed_level": 3, "vectorize_loops": True, "vectorize_statements": True}
 )
-
-_BEGIN_OF_BODY, _END_OF_FUNCTION = " {\n", "\n}\n"
-"""What stands in the text of a function before its body and behind it, and nowhere else."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,19 @@ class LLVMCompiler:
     def assembly(self, source: str, device: DeviceInfo) -> str:
         """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
         with self._lock:
-            module, machine = self._optimized(source, device, _DEFAULT_OPTIONS)
-            with _strength_reduction(source):
+            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS)
+            with _strength_reduction(reduces):
                 return machine.emit_assembly(module)
 
     def object_code(self, source: str, device: DeviceInfo) -> bytes:
         """
-        Returns the object file that `compile` would load, of this operating system's kind. Raises
+        Returns an object file of the code that `compile` would load, of this operating system's kind. Raises
         `KernelCompileError` likewise.
         """
-        return self._object_code(source, device, None)
+        with self._lock:
+            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS)
+            with _strength_reduction(reduces):
+                return machine.emit_object(module)
 
     def library_object(
         self, source: str, program: str, exported: Collection[str], device: DeviceInfo
@@ -108,17 +112,17 @@ class LLVMCompiler:
         those that are `exported` are seen from outside. Raises `KernelCompileError` likewise.
         """
         with self._lock:
-            module, machine = self._optimized(source, device, _DEFAULT_OPTIONS, program)
+            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS, program)
             for function in module.functions:
                 if not function.is_declaration and function.name not in exported:
                     function.linkage = "internal"
-            with _strength_reduction(source):
+            with _strength_reduction(reduces):
                 return machine.emit_object(module)
 
     def image(self, source: str, device: DeviceInfo, options: CompileOptions | None = None) -> bytes:
-        """Returns the definitions of the entry points, one in a line, a zero byte and the object file."""
+        """Returns what `CodeImage` is of the kernels, as bytes."""
         definitions = "".join(f"{found.definition()}\n" for found in find_entry_points(source))
-        return b"%s\0%s" % (definitions.encode(), self._object_code(source, device, options))
+        return CodeImage(definitions, self._objects(source, device, options)).to_bytes()
 
     def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
         """Raises `DeviceError` where this machine does not run code for the device."""
@@ -133,22 +137,30 @@ class LLVMCompiler:
             llvm = llvmlite_binding()
             # llvmlite chooses passes too.
             versions = f"{llvmlite_version()} LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
-            found = self._fingerprints[device] = f"{versions} {llvm.get_process_triple()} {device}"
+            found = f"{CodeImage.VERSION} {versions} {llvm.get_process_triple()} {device}"
+            self._fingerprints[device] = found
         return found
 
-    def _object_code(self, source: str, device: DeviceInfo, options: CompileOptions | None) -> bytes:
+    def _objects(self, source: str, device: DeviceInfo, options: CompileOptions | None) -> tuple[bytes, ...]:
+        """Returns the object files of the kernels that need strength reduction, and of the others."""
         chosen = chosen_options("llvm", _DEFAULT_OPTIONS, options)
+        objects: list[bytes] = []
         with self._lock:
-            module, machine = self._optimized(source, device, chosen)
-            with _strength_reduction(source):
-                return machine.emit_object(module)
+            machine = self._machine(device)
+            for part in group_kernels(source).apart():
+                module = self._module(part, machine, chosen)
+                with _strength_reduction(part.reduce_strength):
+                    objects.append(machine.emit_object(module))
+        return tuple(objects)
 
     def _load(self, image: bytes) -> CompiledArtifact:
         if self._n_libraries % self.most_libraries == 0:
             self._engine = new_engine()
-        definitions, _, code = image.partition(b"\0")
-        entry_points = {found.kernel: found for found in find_entry_points(definitions.decode())}
-        builder = llvmlite_binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+        code = CodeImage.from_bytes(image)
+        entry_points = {found.kernel: found for found in find_entry_points(code.definitions)}
+        builder = llvmlite_binding().JITLibraryBuilder().add_current_process()
+        for each in code.objects:
+            builder.add_object_img(each)
         for entry_point in entry_points.values():
             builder.export_symbol(entry_point.function)
         self._n_libraries += 1
@@ -162,23 +174,30 @@ class LLVMCompiler:
 
     def _optimized(
         self, source: str, device: DeviceInfo, chosen: CompileOptions, program: str = ""
-    ) -> tuple[Any, Any]:
-        """Returns the kernels after the middle end, with a `program` that calls them, and their compiler."""
+    ) -> tuple[Any, Any, bool]:
+        """
+        Returns what `_module` does of all kernels, in their order, their compiler, and whether some need
+        strength reduction.
+        """
         machine = self._machine(device)
+        groups = group_kernels(source)
+        in_order = groups if groups.scalar else KernelGroups("", "", source)
+        return self._module(in_order, machine, chosen, program), machine, groups.reduce_strength
+
+    def _module(self, groups: KernelGroups, machine: Any, chosen: CompileOptions, program: str = "") -> Any:
+        """Returns kernels, those without vectors after the middle end, and a `program` that calls them."""
         # A context keeps every type and constant that it ever saw.
         context = llvmlite_binding().create_context()
-        module = self._optimized_kernels(source, context, machine, chosen)
-        if program:
-            module.link_in(self._parsed(program, context, machine))
-        return module, machine
+        first, *others = [text for text in (groups.scalar, groups.stepping, groups.plain, program) if text]
+        module = self._parsed(first, context, machine)
+        if groups.scalar:
+            self._optimize(module, machine, chosen)
+        for text in others:
+            module.link_in(self._parsed(text, context, machine))
+        return module
 
-    def _optimized_kernels(self, source: str, context: Any, machine: Any, chosen: CompileOptions) -> Any:
+    def _optimize(self, module: Any, machine: Any, chosen: CompileOptions) -> None:
         llvm = llvmlite_binding()
-
-        if SCALAR_LOOPS not in source:
-            return self._parsed(source, context, machine)
-        scalar, rest = _split_by_loops(source)
-        module = self._parsed(scalar, context, machine)
         options = llvm.create_pipeline_tuning_options(speed_level=chosen["speed_level"])
         options.loop_vectorization = chosen["vectorize_loops"]
         options.slp_vectorization = chosen["vectorize_statements"]
@@ -189,9 +208,6 @@ class LLVMCompiler:
         # passes, 1.5 KiB in each pass builder, stays: nothing frees that.
         llvm.ffi.lib.LLVMPY_DisposeNewModulePassManger(manager)
         manager.detach()
-        if rest:
-            module.link_in(self._parsed(rest, context, machine))
-        return module
 
     def _parsed(self, source: str, context: Any, machine: Any) -> Any:
         try:
@@ -222,12 +238,12 @@ class LLVMCompiler:
 
 
 @contextmanager
-def _strength_reduction(source: str) -> Generator[None]:
+def _strength_reduction(reduces: bool) -> Generator[None]:
     """
-    Leaves out loop strength reduction where no kernel needs it: 13 to 42 % of code generation. The option is
-    one of the process: what another thread compiles meanwhile is as right, and may be slower.
+    Has the code generator reduce the strength of loops, or leave that out. The option is one of the process:
+    what another thread compiles meanwhile is as right, and may be slower.
     """
-    if NEEDS_STRENGTH_REDUCTION in source or SCALAR_LOOPS in source:
+    if reduces:
         yield
         return
     llvm = llvmlite_binding()
@@ -236,22 +252,6 @@ def _strength_reduction(source: str) -> Generator[None]:
         yield
     finally:
         llvm.set_option("", "-disable-lsr=false")
-
-
-def _split_by_loops(source: str) -> tuple[str, str]:
-    """
-    Returns the kernels without vectors and all others, each with the declarations; a kernel is a function and
-    the one after it, which calls it. The second text is empty where there are no others.
-    """
-    functions = source.split(_END_OF_FUNCTION)
-    declarations = functions.pop()
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for number in range(0, len(functions), 2):
-        kernel = functions[number : number + 2]
-        head, _, _ = kernel[0].partition(_BEGIN_OF_BODY)
-        texts[SCALAR_LOOPS in head] += [f"{function}{_END_OF_FUNCTION}" for function in kernel]
-    scalar, rest = ("".join(part) for part in (texts[True], texts[False]))
-    return scalar + declarations, rest and rest + declarations
 
 
 @cache

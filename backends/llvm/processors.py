@@ -68,6 +68,14 @@ class Processor:
         """
         return self.arch in _X86
 
+    @property
+    def adds_addresses_apart(self) -> bool:
+        """
+        Returns whether it has units for integers that do no arithmetic of vectors, so that what counts
+        addresses costs nothing beside that: AMD's have since the first Zen.
+        """
+        return self.cpu.startswith("znver")
+
     def pair_products(self, lanes: int) -> str | None:
         """
         Returns the intrinsic that adds the products of pairs of i16 in vectors of so many i32, if it has one.

@@ -14,7 +14,6 @@ from xdsl.dialects.arith import (
     IntegerOverflowFlag,
 )
 from xdsl.dialects.builtin import (
-    BoolAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -304,7 +303,7 @@ def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
 
 def _is_nontemporal(op: Any) -> bool:
     nontemporal: object = op.nontemporal
-    return isinstance(nontemporal, IntegerAttr) and nontemporal == BoolAttr.from_bool(True)
+    return isinstance(nontemporal, IntegerAttr) and nontemporal.value.data != 0
 
 
 def _hint(op: Any) -> str:

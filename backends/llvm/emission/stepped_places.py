@@ -52,7 +52,7 @@ def stepped_places(emitter: Emitter, op: scf.ForOp) -> list[SteppedPlace]:
     block = op.body.block
     found: dict[tuple[SSAValue, frozenset[tuple[SSAValue, int]], int], SteppedPlace] = {}
     for access in block.ops:
-        if isinstance(access, scf.IfOp):
+        if isinstance(access, scf.IfOp) and _accesses(access):
             emitter.needs_strength_reduction = True
         place = _place_of(access)
         if place is None:
@@ -73,6 +73,12 @@ def stepped_places(emitter: Emitter, op: scf.ForOp) -> list[SteppedPlace]:
         emitter.needs_strength_reduction = True
         return []
     return list(found.values())
+
+
+def _accesses(branch: scf.IfOp) -> bool:
+    """Returns whether a branch accesses something, but in loops inside of it, which step along that."""
+    ops = [op for region in branch.regions for block in region.blocks for op in block.ops]
+    return any(_accesses(op) if isinstance(op, scf.IfOp) else _place_of(op) is not None for op in ops)
 
 
 def first_pointer(emitter: Emitter, op: scf.ForOp, place: SteppedPlace, element: str) -> str:

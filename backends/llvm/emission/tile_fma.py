@@ -181,7 +181,8 @@ class _TileWriter:
             if place is not None and steps is not None and part.row == part.column == 0
         ]
         # Stepping along them by pointers of the loop's own was slower: 1024x1024x1024 takes 4 % longer.
-        emitter.needs_strength_reduction |= bool(self.prefetches)
+        if self.prefetches and not emitter.processor.adds_addresses_apart:
+            emitter.needs_strength_reduction = True
 
     def start(self) -> list[str]:
         """Writes what the sums begin with, and returns it."""

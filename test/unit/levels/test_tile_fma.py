@@ -12,6 +12,7 @@ import pytest
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import CpuDevice, cpu_device
+from tenon.backends.llvm.limits import NEEDS_STRENGTH_REDUCTION
 from tenon.backends.llvm.processors import host_processor
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.reference.kernels.low import run_kernel
@@ -443,6 +444,17 @@ def test_llvm_fetches_at_each_step_of_all_depths_but_the_last_one() -> None:
     assert re.search(numbered, text)
     # 80 bytes are two lines.
     assert text.count("call void @llvm.prefetch") == 2
+
+
+@pytest.mark.parametrize(("target", "needs"), [("x86-64-v3", True), ("znver3", False)])
+def test_addresses_of_a_prefetch_are_stepped_along_where_they_cost_beside_the_sums(
+    target: str, needs: bool
+) -> None:
+    tile = Tile(2, 32, (3, 2, 5), lhs_row=40, prefetch="prefetch rhs[%g, 20, 20]")
+    text = LLVMRenderer().render(parse_module(tile.text), cpu_device(target))
+    assert (NEEDS_STRENGTH_REDUCTION in text) is needs
+    alone = Tile(2, 32, (3, 2, 5), lhs_row=40)
+    assert NEEDS_STRENGTH_REDUCTION not in LLVMRenderer().render(parse_module(alone.text), cpu_device(target))
 
 
 def test_steps_of_a_prefetch_are_a_step_and_a_count() -> None:

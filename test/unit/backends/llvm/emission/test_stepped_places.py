@@ -119,7 +119,24 @@ BRANCH = """scf.for %j = %c0 to %c8 step %c1 {
 }"""
 
 
-@pytest.mark.parametrize("body", [VARYING, STEPS, BRANCH])
+NESTED = BRANCH.replace("scf.if %is_first {", "scf.if %is_first {\nscf.if %is_first {").replace(
+    "  }\n}", "  }}\n}"
+)
+
+LOOP_IN_BRANCH = f"""scf.for %i = %c0 to %c8 step %c1 {{
+  %is_first = arith.cmpi eq, %i, %c0 : index
+  scf.if %is_first {{
+    {copies("%at = arith.muli %j, %c4 : index")}
+  }}
+}}"""
+
+
+def test_a_loop_in_a_branch_steps_by_pointers_of_its_own() -> None:
+    source = render(LOOP_IN_BRANCH)
+    assert source.count("= phi ptr") == 2 and NEEDS_STRENGTH_REDUCTION not in source
+
+
+@pytest.mark.parametrize("body", [VARYING, STEPS, BRANCH, NESTED])
 def test_what_lies_apart_by_no_number_or_in_a_branch_is_left_to_llvm(body: str) -> None:
     source = render(body, "%n: index, %x: memref<1024xf32>, %y: memref<1024xf32>")
     assert "= phi ptr" not in source and NEEDS_STRENGTH_REDUCTION in source
