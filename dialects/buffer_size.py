@@ -47,7 +47,7 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _memref(type: Attribute) -> MemRefType[Attribute]:
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return cast(MemRefType[Attribute], type)
+    return cast("MemRefType[Attribute]", type)
 
 
 def is_strided(type: Attribute) -> bool:

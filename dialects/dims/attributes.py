@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DictionaryAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Data
@@ -44,7 +45,12 @@ LengthAttr = IntegerAttr[I64] | DimExprAttr
 def length_attribute(length: Extent) -> LengthAttr:
     """Returns how often a loop runs as an attribute: a number, or an expression of dims without bounds."""
     bare = unbounded(length)
-    return IntegerAttr(bare, i64) if isinstance(bare, int) else DimExprAttr(bare)
+    return _number_of_turns(bare) if isinstance(bare, int) else DimExprAttr(bare)
+
+
+@lru_cache(maxsize=4096)
+def _number_of_turns(number: int) -> IntegerAttr[I64]:
+    return IntegerAttr(number, i64)
 
 
 def length_of(attribute: LengthAttr) -> Extent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
@@ -262,7 +263,12 @@ class ModeAttr(EnumAttribute[ModeKind], SpacedOpaqueSyntaxAttribute):
 
 
 def _mode(value: ModeKind | ModeAttr) -> ModeAttr:
-    return value if isinstance(value, ModeAttr) else ModeAttr(value)
+    return value if isinstance(value, ModeAttr) else _mode_of(value)
+
+
+@cache
+def _mode_of(kind: ModeKind) -> ModeAttr:
+    return ModeAttr(kind)
 
 
 def _text(value: str | StringAttr) -> StringAttr:

@@ -56,7 +56,7 @@ def tensor_type_of(value: SSAValue | Attribute, who: str) -> TensorType[Any]:
     type = value.type if isinstance(value, SSAValue) else value
     if not isinstance(type, TensorType):
         raise VerifyException(f"{who}: {type} is not a tensor")
-    return cast(TensorType[Any], type)
+    return cast("TensorType[Any]", type)
 
 
 def extent_text(extent: Extent) -> str:
@@ -117,7 +117,7 @@ class TensorConstraint(AttrConstraint[TensorType[Any]]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isinstance(attr, TensorType):
             raise VerifyException(f"{attr} is not a tensor")
-        type = cast(TensorType[Any], attr)
+        type = cast("TensorType[Any]", attr)
         if type.element_type not in _ELEMENTS or not isinstance(type.encoding, _ENCODINGS):
             allowed = " ".join(map(str, ELEMENT_TYPES))
             raise VerifyException(f"{attr} is not a plain tensor of one of {allowed}")
@@ -151,7 +151,7 @@ class SameTensor(VarConstraint[TensorType[Any]]):
             super().verify(attr, constraint_context)
             return
         TENSOR.verify(attr, constraint_context)
-        found, wanted = cast(TensorType[Any], attr), cast(TensorType[Any], known)
+        found, wanted = cast("TensorType[Any]", attr), cast(TensorType[Any], known)
         where = difference(found, wanted) or "`?` in one of them"
         raise VerifyException(f"{found} is not {wanted} ({where})")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntAttr
@@ -36,6 +37,10 @@ __all__ = [
     "SummaryAttr",
     "TokenType",
 ]
+
+
+MOST_MAPPINGS = 4096
+"""How many mappings are kept to be given again: a program has the same few for most of its axes."""
 
 
 def _integer(value: int | IntAttr) -> IntAttr:
@@ -89,6 +94,7 @@ class MappingAttr(ParametrizedAttribute):
     prefetch: IntAttr = param_def(converter=_integer)
 
     @staticmethod
+    @lru_cache(maxsize=MOST_MAPPINGS)
     def get(
         level: Level = Level.SERIAL,
         chunk: int = 1,

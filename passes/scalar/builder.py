@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import arith
@@ -208,7 +209,12 @@ def _attribute(value: int | float, type: Attribute) -> Attribute:
     if isinstance(type, AnyFloat):
         return FloatAttr(float(value), type)
     assert isinstance(type, IntegerType | IndexType), f"no constant of type {type}"
-    return IntegerAttr(int(value), cast("IntegerType | IndexType", type), truncate_bits=True)
+    return _integer(int(value), cast("IntegerType | IndexType", type))
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, type: IntegerType | IndexType) -> Attribute:
+    return IntegerAttr(value, type, truncate_bits=True)
 
 
 def _constant_hint(value: int | float) -> str:

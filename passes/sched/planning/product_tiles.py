@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import graph
 from ....dialects.dims.expressions import row_major, upper_bound
@@ -151,7 +151,7 @@ def _is_made_of(op: Operation, source: Operation) -> bool:
             owner = operand.owner
             if owner is source or len(seen) > MOST_OPS_BEFORE:
                 return True
-            if isinstance(owner, Operation) and owner not in seen:
+            if not isinstance(owner, Block) and owner not in seen:
                 seen[owner] = None
                 left.append(owner)
     return False

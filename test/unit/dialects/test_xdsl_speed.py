@@ -6,9 +6,30 @@ from typing import Protocol
 
 import pytest
 from tenon.dialects import xdsl_speed
-from xdsl.dialects import test
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Attribute, Block, BlockOps, Data, Operation, Region, SSAValue, TypeAttribute
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import arith, test
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    DenseArrayBase,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.cf import ConditionalBranchOp
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockOps,
+    Data,
+    Dialect,
+    Operation,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, result_def
 from xdsl.irdl.constraints import AttrConstraint
@@ -99,6 +120,22 @@ def test_a_walk_sees_what_happens_to_ops_as_xdsl_shows_it() -> None:
     assert _walked(fill) == ["1", "11", *(str(number) for number in range(2, 11))]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_ops_may_go_once_what_is_inside_of_them_was_seen(reverse: bool) -> None:
+    module = _module()
+    expected = list(_recursive(module, reverse, True))
+    seen: list[Operation] = []
+    for op in module.walk(reverse=reverse, region_first=True):
+        seen.append(op)
+        if (block := op.parent) is not None:
+            # What comes next is not what is put there now.
+            new = _op(12)
+            (block.insert_op_before if reverse else block.insert_op_after)(new, op)
+            op.detach()
+    assert seen == expected and len(module.body.ops) == 3
+    assert all(op.attributes["number"] == StringAttr("12") for op in module.body.ops)
+
+
 def test_the_ops_of_a_block_begin_with_the_first_when_they_were_asked_for() -> None:
     block = _module().body.block
     ops, first = iter(block.ops), block.first_op
@@ -124,6 +161,58 @@ def test_a_slice_of_values_is_values_and_an_index_one() -> None:
     assert values[-1] is values[2]
     with pytest.raises(IndexError):
         _ = values[3]
+
+
+def test_values_of_ops_with_several_lists_are_found_by_the_numbers_of_each() -> None:
+    condition, index = test.TestOp(result_types=[i1, i64]).results
+    block = Block()
+    op = ConditionalBranchOp(condition, block, [index, condition], block, [index])
+    assert op.cond is condition and tuple(op.then_arguments) == (index, condition)
+    assert tuple(op.else_arguments) == (index,)
+    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 0, 3])
+    assert tuple(op.then_arguments) == () and tuple(op.else_arguments) == (index, condition, index)
+    # Numbers of other types are wrong, and read as what they are.
+    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i64, [1, 2, 1])
+    assert tuple(op.else_arguments) == (index,)
+
+
+def test_operands_are_replaced_with_their_uses() -> None:
+    first, second = test.TestOp(result_types=[i32, i32]).results
+    op = test.TestOp(operands=[first, second, first])
+    assert [op.operands[number] for number in (0, 1, -1)] == [first, second, first]
+    assert tuple(op.operands[1:]) == (second, first)
+    op.operands = [second]
+    assert first.first_use is None and [use.index for use in second.uses] == [0]
+    op.operands[0] = first
+    assert second.first_use is None and tuple(op.operands) == (first,)
+    op.operands = []
+    assert first.first_use is None and len(op.operands) == 0
+
+
+def test_values_and_ops_are_told_apart_in_sets() -> None:
+    ops = [test.TestOp(result_types=[i32]) for _ in range(4)]
+    values = [op.results[0] for op in ops]
+    assert len({*ops, *ops}) == 4 and len({*values, *values}) == 4
+    assert dict(zip(values, ops, strict=True))[values[2]] is ops[2]
+
+
+def test_ops_have_the_properties_that_are_not_given() -> None:
+    assert arith.AddiOp.create(operands=[], result_types=[]).properties == {
+        "overflowFlags": arith.IntegerOverflowAttr("none")
+    }
+    given = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NSW])
+    op = arith.AddiOp.create(operands=[], result_types=[], properties={"overflowFlags": given})
+    assert op.properties == {"overflowFlags": given}
+    with ImplicitBuilder(block := Block()):
+        made = test.TestOp()
+    assert block.first_op is made
+
+
+def test_a_type_tells_its_shape_again() -> None:
+    type = TensorType(i32, [4, -1])
+    assert type.get_shape() == type.get_shape() == (4, -1)
+    assert type == TensorType(i32, [4, -1]) and hash(type) == hash(TensorType(i32, [4, -1]))
+    assert TensorType(i32, []).get_shape() == ()
 
 
 def test_ops_are_made_as_xdsl_makes_them() -> None:
@@ -232,6 +321,42 @@ def test_a_class_that_is_met_first_asks_no_others() -> None:
     assert asked == []
     assert not issubclass(StringAttr, Member)
     assert asked == [StringAttr]
+
+
+def test_what_a_dialect_has_says_by_its_bases_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Base(IRDLOperation):
+        pass
+
+    class Meta(ABCMeta):
+        pass
+
+    class Registered(metaclass=Meta):
+        pass
+
+    @irdl_op_definition
+    class First(Base):
+        name = "test.first"
+
+    @irdl_op_definition
+    class Second(Base, Registered):
+        name = "test.second"
+
+    Dialect("test", [First, Second], [])
+    first, second = First(), Second()
+    asked: list[type] = []
+
+    def ask(cls: type, value: object) -> bool:
+        asked.append(cls)
+        return issubclass(type(value), cls)
+
+    monkeypatch.setattr(ABCMeta, "__instancecheck__", ask)
+    assert isinstance(first, First) and not isinstance(second, First) and not isinstance(i32, First)
+    assert not isinstance(first, ModuleOp) and not isinstance(i32, StringAttr)
+    assert asked == []
+    # What others are made of, and what has a type of its own, are left as they are.
+    assert isinstance(first, Base) and asked == [Base]
+    assert not isinstance(first, Second) and asked == [Base, Second]
+    assert type(Second) is Meta
 
 
 def test_an_attribute_is_data_or_has_parameters() -> None:

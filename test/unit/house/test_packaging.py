@@ -87,8 +87,8 @@ def test_importing_tenon_costs_little_more_than_xdsl_and_numpy():
     base = modules_after(f"import numpy, {dialects}, xdsl.parser, xdsl.printer, xdsl.passes")
     more = modules_after("import tenon") - base
     own = {name for name in more if name.partition(".")[0] == "tenon"}
-    # It is 9 modules of its own, and difflib, whose import is some milliseconds.
-    assert len(own) <= 16, sorted(own)
+    # The dialects, what mends xDSL and makes it faster, and difflib, whose import is some milliseconds.
+    assert len(own) <= 20, sorted(own)
     assert {name.partition(".")[0] for name in more - own} <= sys.stdlib_module_names, sorted(more - own)
     assert len(more - own) <= 16, sorted(more - own)
 
