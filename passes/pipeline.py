@@ -16,6 +16,7 @@ from .graph.decompositions import COMPOSITE_NAMES
 from .graph.infer_precision import InferPrecisionPass
 from .graph.inline_calls import InlineCallsPass
 from .graph.inline_virtual_nodes import InlineVirtualNodesPass
+from .graph.loops.carry_older_values import CarryOlderValuesPass
 from .graph.loops.copy_carried_parts import CopyCarriedPartsPass
 from .graph.loops.double_buffer_loops import DoubleBufferLoopsPass
 from .graph.loops.expand_updates import ExpandUpdatesPass
@@ -141,6 +142,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After hoist-loop-invariants: what is left changes in each iteration. Before double-buffer-loops,
         # which leaves alone what is stored in place.
         CopyCarriedPartsPass(),
+        # After copy-carried-parts, which leaves fewer values that are computed elsewhere; before
+        # double-buffer-loops, for which these change places.
+        CarryOlderValuesPass(),
         # After hoist-loop-invariants, likewise. Before eliminate-common-subexpressions, for which two
         # iterations may compute the same.
         DoubleBufferLoopsPass(),

@@ -35,6 +35,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "split-reductions",
     ),
     "graph.loops": (
+        "carry-older-values",
         "copy-carried-parts",
         "double-buffer-loops",
         "expand-updates",

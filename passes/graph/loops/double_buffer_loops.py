@@ -66,11 +66,11 @@ class DoubleBufferLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [inner for inner in op.walk() if isinstance(inner, graph.ScanOp)]:
-            if _would_copy(loop):
+            if would_copy(loop):
                 _double(loop)
 
 
-def _would_copy(loop: graph.ScanOp) -> bool:
+def would_copy(loop: graph.ScanOp) -> bool:
     """Returns whether a loop can be doubled, and carries a large value that is not computed in its place."""
     length, block = loop.trip_count, loop.body.block
     if not isinstance(length, int) or length < 2 or loop.inputs or loop.stacks:
@@ -82,7 +82,7 @@ def _would_copy(loop: graph.ScanOp) -> bool:
     end = block.last_op
     assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
     return any(
-        _nbytes(carried) >= LEAST_NBYTES and _is_computed_elsewhere(value, carried, loop)
+        _nbytes(carried) >= LEAST_NBYTES and is_computed_elsewhere(value, carried, loop)
         for carried, value in zip(loop.carried, end.operands, strict=True)
     )
 
@@ -93,7 +93,7 @@ def _nbytes(value: SSAValue) -> int:
     return prod(upper_bound(extent) for extent in shape_of(type)) * NBYTES[type.element_type]
 
 
-def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanOp) -> bool:
+def is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanOp) -> bool:
     """Returns whether the kernel of a value reads other elements of the carried one than it stores."""
     if isinstance(value, BlockArgument):
         return value is not carried and value in loop.carried
@@ -246,5 +246,5 @@ def _materialize(loop: graph.ScanOp, values: list[SSAValue]) -> None:
     assert end is not None, f"{loop.name}: ends in no graph.yield"
     for value, carried, original in zip(values, loop.carried, end.operands, strict=True):
         op = value.owner
-        if isinstance(op, graph.GraphOp) and _is_computed_elsewhere(original, carried, loop):
+        if isinstance(op, graph.GraphOp) and is_computed_elsewhere(original, carried, loop):
             op.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))
