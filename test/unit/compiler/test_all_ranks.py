@@ -90,6 +90,37 @@ def test_uneven_parts_are_put_together_again():
     np.testing.assert_array_equal(whole, x)
 
 
+PRODUCTS = """
+  shard.grid @mesh(shape = 2x2) {axis_names = ["x", "y"]}
+  func.func @f(%x: tensor<5x12xf32>,
+      %w: tensor<12x3x4xf32> {tenon.sharding = #shard<axisarray[[], [0], [1]]>},
+      %v: tensor<12x3x4xf32>) -> tensor<3x5x5xf32> {
+    %q = graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3) -> (d1, d3)>,
+        affine_map<(d0, d1, d2, d3) -> (d3, d0, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>]
+        : tensor<5x12xf32>, tensor<12x3x4xf32> -> tensor<3x5x4xf32>
+    %k = graph.contract %x, %v maps [affine_map<(d0, d1, d2, d3) -> (d1, d3)>,
+        affine_map<(d0, d1, d2, d3) -> (d3, d0, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>]
+        : tensor<5x12xf32>, tensor<12x3x4xf32> -> tensor<3x5x4xf32>
+    %s = graph.contract %q, %k maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>,
+        affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>]
+        : tensor<3x5x4xf32>, tensor<3x5x4xf32> -> tensor<3x5x5xf32>
+    func.return %s : tensor<3x5x5xf32>
+  }
+"""
+"""Ranks of one head gather along another dim than those of two, once their products are written otherwise."""
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_ranks_with_larger_parts_run_the_same_program(backend: str):
+    module = parse_module(PRODUCTS)
+    ranks = partitioned_for_all(module, find_entry(module, "f"), allow_gather=True)
+    rng, shapes = np.random.default_rng(2), ((5, 12), (12, 3, 4), (12, 3, 4))
+    x, w, v = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    (found,) = ranks.run([x, w, v], compiled_call(backend, None, {}))
+    q, k = (np.einsum("bk,khd->hbd", x, each) for each in (w, v))
+    np.testing.assert_allclose(found, np.einsum("hbd,hcd->hbc", q, k), rtol=1e-4, atol=1e-4)
+
+
 def test_ranks_that_disagree_on_a_part_that_both_have_are_an_error():
     text = SOFTMAX.replace(
         ") -> tensor<5x7xf32> {", ") -> (tensor<5x7xf32> {tenon.sharding = #shard<axisarray[[], []]>}) {"
