@@ -459,7 +459,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
 
 BY_DESIGN: Mapping[str, str] = {
     "carry_older_values.LARGEST": "numbers of 32 bits hold what is less",
-    "carry_older_values.MOST_MASKS": "slices make two masks; each is looked at once",
+    "carry_older_values.MOST_PAIRS": "a slice makes two masks, and an end that is held in the array",
     "cost.OPERATION_PS": "16 products added up one after the other took 7.9 ns for 64 bytes, AVX-512",
     "cost.LATENCY": "cycles of an addition, by x86 processors of today",
     "cost.LINE_NBYTES": "a cache line of x86",

@@ -43,16 +43,17 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.element_types import is_unsigned, width_of
+from ....dialects.graph.control import yield_of
 from ....dialects.graph.elementwise.predicates import CompareOp
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ..rules.splats import splat
-from .double_buffer_loops import is_computed_elsewhere, would_copy
+from .double_buffer_loops import is_computed_elsewhere, places_of_view, would_copy
 
 LARGEST = 1 << 31
 """By design: numbers of 32 bits hold what is less, and so does every sum on the way to it."""
 
-MOST_MASKS = 16
-"""By design: how many masks that all hold are looked at for a loop; a slice makes two."""
+MOST_PAIRS = 16
+"""By design: how many masks that both hold, and ends of which one is less, are looked at for a value."""
 
 _TURNED: dict[type | None, type] = {
     graph.LtOp: graph.GtOp,
@@ -124,7 +125,7 @@ def _growing_select(loop: graph.ScanOp, number: int) -> graph.SelectOp | None:
     Returns the select of which a carried value is made, in another buffer, if what it leaves alone the
     iteration before left alone too.
     """
-    value: SSAValue = _end(loop).operands[number]
+    value: SSAValue = yield_of(loop.body.block, loop.name, "body").values[number]
     carried = loop.carried[number]
     if not is_computed_elsewhere(value, carried, loop):
         return None
@@ -150,7 +151,7 @@ class _Steps:
         self.counter, self.last = loop.counter, length - 1
         self.later = -1 if loop.reverse is not None else 1
         self._known: dict[SSAValue, _Line | None] = {}
-        self._n_masks = 0
+        self._n_pairs = 0
 
     def grows(self, interval: _Interval) -> bool:
         """Returns whether each iteration has all elements that the one before it has."""
@@ -197,8 +198,7 @@ class _Steps:
                 return None
 
     def _both(self, lhs: SSAValue, rhs: SSAValue, holds: bool) -> _Interval | None:
-        self._n_masks += 1
-        if self._n_masks > MOST_MASKS:
+        if not self._may_look_at_both():
             return None
         first, second = self.interval(lhs, holds), self.interval(rhs, holds)
         if first is None or second is None or first.axis != second.axis:
@@ -226,11 +226,16 @@ class _Steps:
         op = value.owner
         if isinstance(op, graph.BroadcastOp | graph.ReshapeOp):
             return self._lines(op.source, of_both)
-        if isinstance(op, of_both):
+        if isinstance(op, of_both) and self._may_look_at_both():
             first, second = (self._lines(operand, of_both) for operand in op.operands)
             return first and second and first + second
         line = self.line(value)
         return None if line is None else (line,)
+
+    def _may_look_at_both(self) -> bool:
+        """Counts a pair: what pairs are made of is looked at as many times as there are ways to it."""
+        self._n_pairs += 1
+        return self._n_pairs <= MOST_PAIRS
 
     def line(self, value: SSAValue) -> _Line | None:
         """Returns how a number goes along with that of the iteration."""
@@ -275,15 +280,8 @@ class _Steps:
 
 def _axis_of_view(op: graph.BroadcastOp | graph.ReshapeOp, axis: int) -> int | None:
     """Returns which axis of a view an axis of what it is of is, None where it is none, or has one element."""
-    inner, outer = (shape_of(tensor_type_of(each, op.name)) for each in (op.source, op.result))
-    if inner[axis] == 1:
-        return None
-    if isinstance(op, graph.BroadcastOp):
-        return axis + len(outer) - len(inner)
-    places = [place for place, extent in enumerate(outer) if extent != 1]
-    if [extent for extent in inner if extent != 1] != [outer[place] for place in places]:
-        return None
-    return places[sum(extent != 1 for extent in inner[:axis])]
+    outer = shape_of(tensor_type_of(op.result, op.name))
+    return next((places[axis] for places in places_of_view(op, tuple(range(len(outer))))), None)
 
 
 def _is_wide(value: SSAValue) -> bool:
@@ -295,15 +293,9 @@ def _is_wide(value: SSAValue) -> bool:
     return not is_unsigned(integer) and width_of(integer) >= 32
 
 
-def _end(loop: graph.ScanOp) -> graph.YieldOp:
-    end = loop.body.block.last_op
-    assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
-    return end
-
-
 def _carry(loop: graph.ScanOp, selects: Mapping[int, graph.SelectOp]) -> None:
     """Has a loop carry values on for one more iteration, and selects leave elements of these alone."""
-    around, end, carried = loop.parent, _end(loop), list(loop.carried)
+    around, carried = loop.parent, list(loop.carried)
     assert around is not None, f"{loop.name}: stands in no block"
     region = loop.detach_region(loop.body)
     block = region.block
@@ -311,7 +303,8 @@ def _carry(loop: graph.ScanOp, selects: Mapping[int, graph.SelectOp]) -> None:
         older = block.insert_arg(carried[number].type, len(block.args))
         older.name_hint, older.location = carried[number].name_hint, carried[number].location
         select.operands[2 if select.on_false is carried[number] else 1] = older
-    end.operands = [*end.operands, *(carried[number] for number in selects)]
+    end = yield_of(block, loop.name, "body")
+    end.operands = [*end.values, *(carried[number] for number in selects)]
     longer = graph.ScanOp(
         loop.trip_count,
         [*loop.initial, *(loop.initial[number] for number in selects)],

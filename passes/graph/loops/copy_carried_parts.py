@@ -35,6 +35,7 @@ from xdsl.passes import ModulePass
 from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.graph import MemoryModeAttr
+from ....dialects.graph.control import yield_of
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 
@@ -60,10 +61,9 @@ class CopyCarriedPartsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [inner for inner in op.walk() if isinstance(inner, graph.ScanOp | graph.WhileOp)]:
             block = loop.body.block
-            end = block.last_op
-            assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
+            end = yield_of(block, loop.name, "body")
             arguments = loop.carried if isinstance(loop, graph.ScanOp) else block.args
-            carried = dict(zip(arguments, end.operands, strict=False))
+            carried = dict(zip(arguments, end.values, strict=False))
             steps = {each: _steps(value, each, block) for each, value in carried.items()}
             stored_over = {step: each for each, found in steps.items() if each in found for step in found}
             reads = {

@@ -41,6 +41,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES
 from ....dialects.graph import MemoryModeAttr
 from ....dialects.graph.collectives import CollectiveOp
+from ....dialects.graph.control import yield_of
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ..rules.splats import constant_like
@@ -79,11 +80,10 @@ def would_copy(loop: graph.ScanOp) -> bool:
         return False
     if not all(isinstance(op, graph.GraphOp | CollectiveOp | graph.YieldOp) for op in block.ops):
         return False
-    end = block.last_op
-    assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
+    end = yield_of(block, loop.name, "body")
     return any(
         _nbytes(carried) >= LEAST_NBYTES and is_computed_elsewhere(value, carried, loop)
-        for carried, value in zip(loop.carried, end.operands, strict=True)
+        for carried, value in zip(loop.carried, end.values, strict=True)
     )
 
 
@@ -156,13 +156,13 @@ def _reduced_apart(value: SSAValue, loop: graph.ScanOp) -> set[Operation]:
                 order = op.permutation.data
                 waiting.append((op.source, tuple(places[order.index(dim)] for dim in range(len(order)))))
             case graph.BroadcastOp() | graph.ReshapeOp():
-                waiting.extend((op.source, moved) for moved in _places_of_view(op, places))
+                waiting.extend((op.source, moved) for moved in places_of_view(op, places))
             case _:
                 pass
     return found
 
 
-def _places_of_view(op: graph.BroadcastOp | graph.ReshapeOp, places: _Places) -> list[_Places]:
+def places_of_view(op: graph.BroadcastOp | graph.ReshapeOp, places: _Places) -> list[_Places]:
     """Returns what the dims of what a view is of go along with, nothing where it is not known."""
     inner, outer = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.result))
     if isinstance(op, graph.BroadcastOp):
@@ -231,20 +231,20 @@ def _number(block: Block, loop: graph.ScanOp, half: int) -> SSAValue:
 def _copy_body(loop: graph.ScanOp, block: Block, number: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
     """Adds what an iteration computes to a block, and returns what it carries on."""
     known: dict[SSAValue, SSAValue] = {loop.counter: number, **dict(zip(loop.carried, carried, strict=True))}
+    end = yield_of(loop.body.block, loop.name, "body")
     for op in loop.body.block.ops:
-        if isinstance(op, graph.YieldOp):
-            return [known.get(value, value) for value in op.operands]
+        if op is end:
+            break
         copy = op.clone(known)
         copy.location = op.location
         block.add_op(copy)
-    raise AssertionError(f"{loop.name}: ends in no graph.yield")
+    return [known.get(value, value) for value in end.values]
 
 
 def _materialize(loop: graph.ScanOp, values: list[SSAValue]) -> None:
     """Has kernels compute values between two iterations that are computed elsewhere than they are carried."""
-    end = loop.body.block.last_op
-    assert end is not None, f"{loop.name}: ends in no graph.yield"
-    for value, carried, original in zip(values, loop.carried, end.operands, strict=True):
+    end = yield_of(loop.body.block, loop.name, "body")
+    for value, carried, original in zip(values, loop.carried, end.values, strict=True):
         op = value.owner
         if isinstance(op, graph.GraphOp) and is_computed_elsewhere(original, carried, loop):
             op.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))

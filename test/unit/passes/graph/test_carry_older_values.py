@@ -1,6 +1,7 @@
 """Loops that write into a value of two iterations before, where what an iteration changes grows."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context, graph
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.graph.loops.carry_older_values import MOST_MASKS, CarryOlderValuesPass
+from tenon.passes.graph.loops.carry_older_values import MOST_PAIRS, CarryOlderValuesPass
 from tenon.passes.pass_manager import PassManager
 
 N = 61
@@ -186,6 +187,12 @@ def masks(number: int) -> str:
     return "\n".join([ends("%i"), "%m0 = graph.and %m, %m : tensor<64xi1>", *both])
 
 
+def least(number: int, of: str) -> str:
+    """The least of a number and itself, so many times."""
+    names = [of, *(f"%e{n}" for n in range(number))]
+    return "".join(f"{after} = graph.min {e}, {e} : tensor<i64>\n" for e, after in pairwise(names))
+
+
 TIMES_A_LOT = constant("lot", 1 << 30) + "%far = graph.mul %i, %lot : tensor<i64>\n"
 """More than 32 bits hold."""
 
@@ -213,7 +220,10 @@ BACKWARDS = constant("last", 40) + "%k = graph.sub %last, %i : tensor<i64>\n"
         (loop(UNSIGNED + ends("%k", "ui64"), count="ui64"), 1),
         (loop(ends("%i", compare="ne")), 1),
         (loop(masks(3), select="%m3, %s, %c"), 2),
-        (loop(masks(MOST_MASKS + 1), select=f"%m{MOST_MASKS + 1}, %s, %c"), 1),
+        (loop(masks(MOST_PAIRS + 1), select=f"%m{MOST_PAIRS + 1}, %s, %c"), 1),
+        # Each is made of the one before twice: there are more ways to the first one than can be gone.
+        (loop(least(60, "%i") + ends("%e59")), 2),
+        (loop(least(60, "%v") + ends("%e59")), 1),
         # One iteration is no loop.
         (loop(ends("%i"), "1"), 1),
         # What is computed in its place is left to be.
