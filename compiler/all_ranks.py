@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Operation
 
 from ..backends.interface import Backend
 from ..backends.reference.execute import run_module
 from ..dialects import graph
-from ..dialects.graph.collectives import PROGRAM
+from ..dialects.graph.collectives import note_program
 from ..dialects.modules.entry import Entry, find_entry, keep_only
 from ..dialects.modules.parsing import location_text
 from ..dialects.sharding import Mesh, Sharding, argument_shardings, result_shardings
@@ -154,7 +153,7 @@ def partitioned_for_all(module: ModuleOp, entry: Entry, allow_gather: bool = Fal
             location=location_text(met.location),
         )
     # Passes may write a collective of ranks with larger parts otherwise: they are those of one program still.
-    own.attributes[PROGRAM] = StringAttr(sha256(str(own).encode()).hexdigest()[:16])
+    note_program(own)
     return AllRanks(mesh, [partition(own, rank, allow_gather) for rank in range(mesh.size)])
 
 

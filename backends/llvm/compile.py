@@ -90,7 +90,7 @@ class LLVMCompiler:
     def assembly(self, source: str, device: DeviceInfo) -> str:
         """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
         with self._lock:
-            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS)
+            module, machine, reduces = self._optimized(source, device)
             with _strength_reduction(reduces):
                 return machine.emit_assembly(module)
 
@@ -100,7 +100,7 @@ class LLVMCompiler:
         `KernelCompileError` likewise.
         """
         with self._lock:
-            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS)
+            module, machine, reduces = self._optimized(source, device)
             with _strength_reduction(reduces):
                 return machine.emit_object(module)
 
@@ -112,7 +112,7 @@ class LLVMCompiler:
         those that are `exported` are seen from outside. Raises `KernelCompileError` likewise.
         """
         with self._lock:
-            module, machine, reduces = self._optimized(source, device, _DEFAULT_OPTIONS, program)
+            module, machine, reduces = self._optimized(source, device, program)
             for function in module.functions:
                 if not function.is_declaration and function.name not in exported:
                     function.linkage = "internal"
@@ -172,17 +172,15 @@ class LLVMCompiler:
         native = NativeCode(entry_points, addresses, (self._engine, library))
         return CompiledArtifact(native, tuple(entry_points))
 
-    def _optimized(
-        self, source: str, device: DeviceInfo, chosen: CompileOptions, program: str = ""
-    ) -> tuple[Any, Any, bool]:
+    def _optimized(self, source: str, device: DeviceInfo, program: str = "") -> tuple[Any, Any, bool]:
         """
-        Returns what `_module` does of all kernels, in their order, their compiler, and whether some need
-        strength reduction.
+        Returns what `_module` does of all kernels by default, in their order, their compiler, and whether
+        some need strength reduction.
         """
         machine = self._machine(device)
         groups = group_kernels(source)
         in_order = groups if groups.scalar else KernelGroups("", "", source)
-        return self._module(in_order, machine, chosen, program), machine, groups.reduce_strength
+        return self._module(in_order, machine, _DEFAULT_OPTIONS, program), machine, groups.reduce_strength
 
     def _module(self, groups: KernelGroups, machine: Any, chosen: CompileOptions, program: str = "") -> Any:
         """Returns kernels, those without vectors after the middle end, and a `program` that calls them."""

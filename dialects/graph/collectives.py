@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from hashlib import sha256
 from math import prod
 from typing import Any, ClassVar, cast
 
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttr,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
+    ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
@@ -75,6 +77,7 @@ __all__ = [
     "ReduceScatterOp",
     "ReducingOp",
     "grid_extents",
+    "note_program",
     "program_around",
     "rank_around",
 ]
@@ -114,6 +117,13 @@ def program_around(op: Operation) -> str:
     """Returns the digest of the program of all ranks that an op is in, none where its module has none."""
     program = _said_around(op, PROGRAM)
     return program.data if isinstance(program, StringAttr) else ""
+
+
+def note_program(module: ModuleOp) -> bytes:
+    """Notes in a module, which is no rank's, that it is the program of all ranks, and returns its digest."""
+    digest = sha256(str(module).encode())
+    module.attributes[PROGRAM] = StringAttr(digest.hexdigest()[:16])
+    return digest.digest()
 
 
 def _said_around(op: Operation, name: str) -> Attribute | None:

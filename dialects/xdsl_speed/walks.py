@@ -19,12 +19,19 @@ def _ops_from(op: Operation | None) -> Iterator[Operation]:
         op = following
 
 
-def _walk_from(op: Operation | None, left: list[Operation | Block | Region | None]) -> Iterator[Operation]:
+def _walk(left: list[Operation | Block | Region | None]) -> Iterator[Operation]:
     """
-    Yields an op and those after it, each before those inside of it, and then what is `left`, the last item
-    first: by one generator, and not by one for each block around an op.
+    Yields the ops in what is `left`, the last item first, and those that follow an op, each before those
+    inside of it: by one generator, and not by one for each block around an op.
     """
-    while True:
+    while left:
+        item = left.pop()
+        if type(item) is Region:
+            item = item._first_block
+        if type(item) is Block:
+            left.append(item._next_block)
+            item = item._first_op
+        op = cast("Operation | None", item)
         while op is not None:
             following = op._next_op
             yield op
@@ -33,33 +40,20 @@ def _walk_from(op: Operation | None, left: list[Operation | Block | Region | Non
                 left.extend(reversed(op.regions))
                 break
             op = following
-        if not left:
-            return
-        item = left.pop()
-        if type(item) is Region:
-            item = item._first_block
-        if type(item) is Block:
-            left.append(item._next_block)
-            item = item._first_op
-        op = cast("Operation | None", item)
 
 
-def _walk_block(block: Block) -> Iterator[Operation]:
-    return _walk_from(None, [block])
+def _walk_inside(self: Block | Region) -> Iterator[Operation]:
+    return _walk([self])
 
 
 def _iterate(self: BlockOps) -> Iterator[Operation]:
     return _ops_from(self.block.first_op)
 
 
-def _walk_forward(self: Operation) -> Iterator[Operation]:
+def _walk_op(self: Operation) -> Iterator[Operation]:
     yield self
     if self.regions:
-        yield from _walk_from(None, [*reversed(self.regions)])
-
-
-def _walk_region_forward(self: Region) -> Iterator[Operation]:
-    return _walk_from(None, [self])
+        yield from _walk([*reversed(self.regions)])
 
 
 def _walk_regions_first(
@@ -112,6 +106,6 @@ def _walking(forward: Any, either: Any) -> Any:
 def apply() -> None:
     """Installs it."""
     cast(Any, BlockOps).__iter__ = _iterate
-    Operation.walk = _walking(_walk_forward, Operation.walk)
-    Region.walk = _walking(_walk_region_forward, Region.walk)
-    Block.walk = _walking(_walk_block, Block.walk)
+    Operation.walk = _walking(_walk_op, Operation.walk)
+    Region.walk = _walking(_walk_inside, Region.walk)
+    Block.walk = _walking(_walk_inside, Block.walk)

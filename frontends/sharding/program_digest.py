@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+from xdsl.dialects.builtin import ModuleOp
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-
-from ...dialects.graph.collectives import PROGRAM, RANK
+from ...dialects.graph.collectives import RANK, note_program
 from .mesh import Mesh
 
 
@@ -22,8 +20,7 @@ def check_same_program(mesh: Mesh, module: ModuleOp, name: str) -> None:
     if mesh.group is not None:
         return
     rank = module.attributes.pop(RANK, None)
-    digest = sha256(str(module).encode())
+    digest = note_program(module)
     if rank is not None:
         module.attributes[RANK] = rank
-    module.attributes[PROGRAM] = StringAttr(digest.hexdigest()[:16])
-    mesh.world.begin_check(digest.digest(), f"program @{name}").wait()
+    mesh.world.begin_check(digest, f"program @{name}").wait()
