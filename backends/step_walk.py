@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from .steps import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime
+from .steps import BranchStep, JumpStep, LoopStep, NextStep, PlaceStep, RowPlace, Step, StepTime
 
 
 class ControlHost(Protocol):
     """What control steps do to buffers."""
 
     def place_row(self, row: RowPlace, iteration: int) -> None:
-        """Puts a row where it is in an iteration of its loop."""
+        """Puts a row where it is in an iteration of its loop; one without a loop is in iteration 1."""
         ...
 
     def set_counter(self, buffer: int, iteration: int) -> None:
@@ -49,6 +49,9 @@ def walk(steps: Sequence[Step], host: ControlHost) -> Iterator[int]:
                     following = step.target
             case JumpStep():
                 following = step.target
+            case PlaceStep():
+                for row in step.rows:
+                    host.place_row(row, 1)
             case _:
                 yield number
         number = following

@@ -81,7 +81,7 @@ class HostStep:
 class RowPlace:
     """
     A buffer that is a part of another one, and moves: in iteration `i` of its loop buffer `row` begins
-    `i * stride_nbytes` bytes into buffer `source`.
+    `i * stride_nbytes` bytes into buffer `source`. One that a `PlaceStep` places is that of iteration 1.
     """
 
     row: int
@@ -102,6 +102,13 @@ class LoopStep:
     reverse: bool = False
     counter: int | None = None
     rows: tuple[RowPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceStep:
+    """Puts rows where they stay: each begins `stride_nbytes` bytes into its source."""
+
+    rows: tuple[RowPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +133,10 @@ class JumpStep:
     target: int
 
 
-ControlStep = LoopStep | NextStep | BranchStep | JumpStep
+ControlStep = LoopStep | NextStep | BranchStep | JumpStep | PlaceStep
 
-CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep)
-"""The steps that say which step is next. Programs with such steps run in the order that they give."""
+CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep, PlaceStep)
+"""The steps that say which step is next, or where rows are. Programs with such steps run in their order."""
 
 Step = LaunchStep | CopyStep | SyncStep | HostStep | ControlStep
 
@@ -145,7 +152,7 @@ def buffers_of(step: Step) -> tuple[int, ...]:
             return () if step.counter is None else (step.counter,)
         case BranchStep():
             return (step.condition,)
-        case SyncStep() | NextStep() | JumpStep():
+        case SyncStep() | NextStep() | JumpStep() | PlaceStep():
             return ()
 
 

@@ -51,6 +51,7 @@ from .rewriting.eliminate_common_subexpressions import EliminateCommonSubexpress
 from .rewriting.verify_stage import VerifyStagePass
 from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
+from .sched.host.hand_over_rows import HandOverRowsPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.host.schedule_collectives import ScheduleCollectivesPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
@@ -200,6 +201,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         VerifyStagePass(absent=COMPOSITE_NAMES),
         target.pass_of(ConvertGraphToSchedPass),
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
+        # Before deduplicate-kernels, which makes one of what is equal then. On GPUs, where rows are placed in
+        # the order of the items, nothing could run at the same time.
+        *((HandOverRowsPass(),) if target.groups is None else ()),
         # Before all passes over kernels, which then see equal ones once.
         DeduplicateKernelsPass(),
         # Before all that schedules kernels: what is inlined gets no schedule of its own. On GPUs, a single

@@ -98,6 +98,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.mapping.inlining": ("inline-elements", "inline-launches", "inline-shared-elements"),
     "sched.host": (
         "analyze-schedule",
+        "hand-over-rows",
         "schedule-collectives",
         "build-dependencies",
         "plan-memory",

@@ -13,7 +13,7 @@ from ..host_call import HostRows
 from ..interface import BufferLoc, CompiledArtifact
 from ..step_order import is_chain, leaves_of, runs_as_written, waits_of
 from ..step_walk import StepTimes, walk
-from ..steps import CopyStep, HostStep, LaunchStep, LoopStep, Step, StepTime
+from ..steps import CopyStep, HostStep, LaunchStep, LoopStep, PlaceStep, Step, StepTime
 from .failures import device_error
 from .launches import launch_error, make_kernel
 from .pools import OpenCLMemory
@@ -59,7 +59,7 @@ class BatchProgram:
         unordered = memory.unordered_queue
         self._is_ordered = unordered is None or self._is_sequential or is_chain(self._waits)
         self._queue = memory.queue if unordered is None or self._is_ordered else unordered
-        rows = {row.row for step in steps if isinstance(step, LoopStep) for row in step.rows}
+        rows = {row.row for step in steps if isinstance(step, LoopStep | PlaceStep) for row in step.rows}
         self._moving = {
             number
             for number, step in enumerate(steps)

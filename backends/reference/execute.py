@@ -149,6 +149,8 @@ class _Program:
                     self._buffers[op.result] = _constant(op)
                 case sched.DimOp():
                     self._buffers[op.result] = np.array(self._dim(op), np.int64)
+                case sched.RowOp():
+                    self._place_row(op)
                 case sched.ReturnOp():
                     # Nodes change at the end only: a run that fails leaves them as they were.
                     for name, stored in self._stored_nodes.items():
@@ -272,14 +274,17 @@ class _Program:
     def _run_block(self, block: Block, accesses: Mapping[str, KernelAccess]) -> None:
         for op in block.ops:
             if isinstance(op, sched.RowOp):
-                start = self._indices[op.index] * evaluated(strides_of(op.source.type)[0], self._dims)
-                source = self._buffers[op.source]
-                self._buffers[op.result] = source[
-                    start : start + evaluated(size_of(op.result.type), self._dims)
-                ]
+                self._place_row(op)
             else:
                 assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of a program"
                 self._run_item(op, accesses)
+
+    def _place_row(self, op: sched.RowOp) -> None:
+        index = op.number if op.index is None else self._indices[op.index]
+        assert index is not None, f"{op.name}: it has no index"
+        start = index * evaluated(strides_of(op.source.type)[0], self._dims)
+        size = evaluated(size_of(op.result.type), self._dims)
+        self._buffers[op.result] = self._buffers[op.source][start : start + size]
 
     def _node(self, op: sched.NodeOp) -> Array:
         """Returns the part of a node that `op` names, as a row of a copy of the node."""

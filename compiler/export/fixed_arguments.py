@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...backends.steps import LoopStep, buffers_of
+from ...backends.steps import LoopStep, PlaceStep, buffers_of
 from ...errors import TenonError
 from ...runtime.memory.segments import aligned
 from ...runtime.plan.lowered_program import LoweredProgram
@@ -79,7 +79,7 @@ def _used(plan: ProgramPlan) -> set[int]:
     buffers = {*plan.returned}
     for step in plan.steps:
         buffers.update(buffers_of(step))
-        if isinstance(step, LoopStep):
+        if isinstance(step, LoopStep | PlaceStep):
             buffers.update(row.source for row in step.rows)
     found = (plan.buffers[index] for index in buffers)
     return {buffer.number for buffer in found if buffer.kind is BufferKind.ARGUMENT}

@@ -17,6 +17,7 @@ from ...backends.steps import (
     LaunchStep,
     LoopStep,
     NextStep,
+    PlaceStep,
     Step,
     SyncStep,
 )
@@ -147,6 +148,8 @@ class HostSteps:
                 return
             case JumpStep():
                 following = f"%step{step.target}"
+            case PlaceStep():
+                self._place_rows(number, step, None)
             case HostStep():
                 raise AssertionError(f"a library does not call the host: {step.what}")
         function.do(f"br label {following}")
@@ -157,7 +160,7 @@ class HostSteps:
         return self._sizes.numbers.value(loop.count if varying is None else varying.lengths[begin])
 
     def _begin_loop(self, number: int, step: LoopStep) -> None:
-        function, numbers, varying = self._function, self._sizes.numbers, self._plan.varying
+        function = self._function
         length = self._length(number)
         function.do(f"store i64 0, ptr %iteration{number}")
         some = function.emit(f"icmp sgt i64 {length}, 0")
@@ -169,11 +172,18 @@ class HostSteps:
             index = function.emit(f"sub i64 {last}, {index}")
         if step.counter is not None:
             function.do(f"store i64 {index}, ptr {self._at(step.counter)}")
+        self._place_rows(number, step, index)
+        function.do(f"br label %step{number + 1}")
+
+    def _place_rows(self, number: int, step: LoopStep | PlaceStep, index: str | None) -> None:
+        """Writes where the rows are of an iteration, or those that no loop moves."""
+        function, numbers, varying = self._function, self._sizes.numbers, self._plan.varying
         for place, row in enumerate(step.rows):
             stride = row.stride_nbytes if varying is None else varying.row_nbytes[number][place]
-            offset = function.emit(f"mul i64 {index}, {numbers.value(stride)}")
+            offset = numbers.value(stride)
+            if index is not None:
+                offset = function.emit(f"mul i64 {index}, {offset}")
             function.do(f"store ptr {function.place(self._at(row.source), offset)}, ptr %row{row.row}")
-        function.do(f"br label %step{number + 1}")
 
     def _write_launch(self, number: int, step: LaunchStep) -> None:
         function, numbers, varying = self._function, self._sizes.numbers, self._plan.varying

@@ -12,6 +12,7 @@ from ...backends.steps import (
     LaunchStep,
     LoopStep,
     NextStep,
+    PlaceStep,
     Step,
     SyncStep,
 )
@@ -200,6 +201,8 @@ class OpenCLRun:
                 body.add("}")
             case JumpStep():
                 body.add(f"goto step{step.target};")
+            case PlaceStep():
+                self._place_rows(body, number, step, "")
             case SyncStep():
                 pass
             case HostStep():
@@ -211,7 +214,7 @@ class OpenCLRun:
         return self._number(loop.count if varying is None else varying.lengths[begin])
 
     def _write_loop(self, body: _Lines, number: int, step: LoopStep) -> None:
-        varying, length = self._plan.varying, self._length(number)
+        length = self._length(number)
         body.add(f"iteration{number} = 0;")
         body.add(f"if ({length} <= 0) goto step{step.end + 1};")
         body.add(f"loop{number}:;")
@@ -221,13 +224,17 @@ class OpenCLRun:
         if step.counter is not None:
             at = f"places[{step.counter}]"
             body.transfer("Write", "8", f"{at}.memory", f"{at}.offset", "&index")
-        for place, row in enumerate(step.rows):
-            stride = self._number(row.stride_nbytes if varying is None else varying.row_nbytes[number][place])
-            body.add(f"  places[{row.row}] = places[{row.source}];")
-            body.add(f"  places[{row.row}].offset += (cl_ulong)(index * ({stride}));")
+        self._place_rows(body, number, step, "index * ")
         if step.counter is None and not step.rows:
             body.add("  (void)index;")
         body.add("}")
+
+    def _place_rows(self, body: _Lines, number: int, step: LoopStep | PlaceStep, times: str) -> None:
+        varying = self._plan.varying
+        for place, row in enumerate(step.rows):
+            stride = self._number(row.stride_nbytes if varying is None else varying.row_nbytes[number][place])
+            body.add(f"  places[{row.row}] = places[{row.source}];")
+            body.add(f"  places[{row.row}].offset += (cl_ulong)({times}({stride}));")
 
     def _write_launch(self, body: _Lines, number: int, step: LaunchStep) -> None:
         varying = self._plan.varying

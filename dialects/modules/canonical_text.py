@@ -13,6 +13,7 @@ from hashlib import blake2b
 from struct import pack
 from typing import Any
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -23,7 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue, Use
 
 from ..graph.attributes import IntsAttr
 
@@ -45,14 +46,18 @@ def canonical_text(
     hints: bool = False,
     attributes: AttributeTexts | None = None,
     kept: Kept | None = None,
+    constants_in_place: bool = False,
+    left_out: Collection[Use] = (),
 ) -> str:
     """
     Returns the text of `op`, without those of its own properties and attributes that `without` names, and
     with those of it and of all ops in it that `kept` names only. With `hints` the names of values are part of
     it. `attributes` are texts that are known, and get those that are
-    not, for who asks about several ops.
+    not, for who asks about several ops. With `constants_in_place` each operand that an `arith.constant` makes
+    is given by that op: in which order constants stand, and how often, makes no other text. Operands in
+    `left_out` are left out.
     """
-    writer = _Writer(hints, {} if attributes is None else attributes, kept)
+    writer = _Writer(hints, {} if attributes is None else attributes, kept, constants_in_place, left_out)
     writer.write_op(op, without)
     return "".join(writer.parts)
 
@@ -67,23 +72,51 @@ def bytes_text(data: bytes) -> str:
 class _Writer:
     """Collects the text in `parts`."""
 
-    __slots__ = ("_attributes", "_hints", "_kept", "_values", "parts")
+    __slots__ = (
+        "_attributes",
+        "_constants",
+        "_constants_in_place",
+        "_hints",
+        "_kept",
+        "_left_out",
+        "_values",
+        "parts",
+    )
 
-    def __init__(self, hints: bool, attributes: AttributeTexts, kept: Kept | None) -> None:
+    def __init__(
+        self,
+        hints: bool,
+        attributes: AttributeTexts,
+        kept: Kept | None,
+        constants_in_place: bool,
+        left_out: Collection[Use],
+    ) -> None:
         self.parts: list[str] = []
         self._hints = hints
         self._kept = kept
         self._values: dict[SSAValue, str] = {}
+        self._constants: dict[SSAValue, str] = {}
         self._attributes = attributes
+        self._constants_in_place = constants_in_place
+        self._left_out: dict[Operation, set[int]] = {}
+        for use in left_out:
+            self._left_out.setdefault(use.operation, set()).add(use.index)
 
     def write_op(self, op: Operation, without: Collection[str] = ()) -> None:
         parts = self.parts
+        if self._constants_in_place and isinstance(op, arith.ConstantOp):
+            self._constants[op.result] = self._constant(op)
+            return
         if op.results:
             parts.append(",".join([self._defined(result) for result in op.results]))
             parts.append("=")
         parts.append(op.name)
-        if op.operands:
-            parts.append(f"({','.join([self._value(operand) for operand in op.operands])})")
+        operands: Iterable[SSAValue] = op.operands
+        if op in self._left_out:
+            left_out = self._left_out[op]
+            operands = [operand for number, operand in enumerate(operands) if number not in left_out]
+        if operands:
+            parts.append(f"({','.join([self._value(operand) for operand in operands])})")
         properties, attributes = op.properties, op.attributes
         kept = None if self._kept is None else self._kept(op)
         if kept is not None:
@@ -121,8 +154,13 @@ class _Writer:
         hint = f"#{value.name_hint}" if self._hints and value.name_hint is not None else ""
         return f"{self._value(value)}{hint}:{self._attribute(value.type)}"
 
+    def _constant(self, op: arith.ConstantOp) -> str:
+        named = sorted({**op.attributes, **op.properties}.items())
+        texts = [f"{name}={self._attribute(attribute)}" for name, attribute in named]
+        return f"({';'.join(texts)}:{self._attribute(op.result.type)})"
+
     def _value(self, value: SSAValue) -> str:
-        text = self._values.get(value)
+        text = self._values.get(value) or self._constants.get(value)
         if text is None:
             text = self._values[value] = f"%{len(self._values)}"
         return text

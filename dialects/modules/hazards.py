@@ -90,6 +90,27 @@ def base_of(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
+def may_share_rows(first: SSAValue, second: SSAValue) -> bool:
+    """Returns whether two buffers of a program may have memory in common, by the rows that they are."""
+    mine, its = _rows_around(first), _rows_around(second)
+    if mine[0] is not its[0]:
+        return False
+    return all(
+        not isinstance(at, int) or not isinstance(other, int) or at == other
+        for at, other in zip(mine[1:], its[1:], strict=False)
+    )
+
+
+def _rows_around(buffer: SSAValue) -> list[SSAValue | int | None]:
+    """Returns the buffer that a row lies in, and the index of each row around it, outermost first."""
+    indices: list[SSAValue | int | None] = []
+    while isinstance(buffer.owner, sched.RowOp):
+        row = buffer.owner
+        indices.append(row.index if row.number is None else row.number)
+        buffer = row.source
+    return [buffer, *reversed(indices)]
+
+
 def return_of(program: sched.ProgramOp) -> sched.ReturnOp:
     """Returns the op that ends a program."""
     last = program.body.block.last_op
@@ -122,12 +143,12 @@ def accessed_buffers(
 
 def aliased_write(op: sched.LaunchOp, access: KernelAccess) -> str | None:
     """
-    Returns what is wrong with a launch that gives its kernel a buffer twice, which the kernel writes to:
-    kernels are compiled for arguments that are apart.
+    Returns what is wrong with a launch that gives its kernel a buffer twice, or two that overlap, which the
+    kernel writes to: kernels are compiled for arguments that are apart.
     """
     arguments = list(op.arguments)
     for number in access.writes:
-        if arguments.count(arguments[number]) > 1:
+        if sum(may_share_rows(arguments[number], argument) for argument in arguments) > 1:
             name = arguments[number].name_hint or "a buffer"
             return f"{op.name}: @{op.kernel.root_reference.data} writes to {name}, which it is given twice"
     return None

@@ -65,3 +65,14 @@ def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
 def accesses_of(module: ModuleOp) -> dict[str, KernelAccess]:
     """Returns the accesses of every kernel of a module by the kernel's name."""
     return {name: access_of(kernel) for name, kernel in kernels_of(module).items()}
+
+
+def launches_of(module: ModuleOp) -> dict[str, list[sched.LaunchOp]]:
+    """Returns the launches of each kernel of a module, by its name, in the order of the text."""
+    found: dict[str, list[sched.LaunchOp]] = {}
+    for program in module.ops:
+        if isinstance(program, sched.ProgramOp):
+            for item in program.walk():
+                if isinstance(item, sched.LaunchOp):
+                    found.setdefault(item.kernel.root_reference.data, []).append(item)
+    return found

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -84,32 +84,48 @@ def _indexed(type: Attribute) -> MemRefType[Attribute]:
 class RowOp(IRDLOperation):
     """
     The part of a buffer at an index along its first axis: a buffer of one dim less, in the same memory. The
-    index is that of the `sched.for` that it stands in.
+    index is that of the `sched.for` that it stands in, or a number.
 
     ```mlir
     %row = sched.row %x[%i] : memref<10x8xf32>
+    %third = sched.row %x[2] : memref<10x8xf32>
     ```
     """
 
     name = "sched.row"
     source = operand_def(MemRefType)
-    index = operand_def(IndexType())
+    index = opt_operand_def(IndexType())
+    place = opt_prop_def(IntegerAttr.constr(IndexType()))
     result = result_def(MemRefType)
     traits = traits_def(Pure())
 
-    def __init__(self, source: SSAValue, index: SSAValue):
+    def __init__(self, source: SSAValue, index: SSAValue | int):
         type = _indexed(source.type)
-        Operation.__init__(self, operands=(source, index), result_types=(row_type(type),))
+        is_number = isinstance(index, int)
+        Operation.__init__(
+            self,
+            operands=(source,) if is_number else (source, index),
+            result_types=(row_type(type),),
+            properties={"place": IntegerAttr(index, IndexType())} if is_number else {},
+        )
+
+    @property
+    def number(self) -> int | None:
+        """The number that is the index, None where it is that of a loop."""
+        return None if self.place is None else self.place.value.data
 
     @classmethod
     def parse(cls, parser: Parser) -> RowOp:
         source = parser.parse_unresolved_operand()
         with parser.in_square_brackets():
-            index = parser.parse_unresolved_operand()
+            index = parser.parse_optional_integer(allow_boolean=False)
+            counted = parser.parse_unresolved_operand() if index is None else None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        op = cls(parser.resolve_operand(source, type), parser.resolve_operand(index, IndexType()))
+        at = parser.resolve_operand(counted, IndexType()) if counted is not None else index
+        assert at is not None, "an index is a number or a value"
+        op = cls(parser.resolve_operand(source, type), at)
         op.attributes.update(attributes)
         return op
 
@@ -117,24 +133,37 @@ class RowOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_operand(self.source)
         with printer.in_square_brackets():
-            printer.print_operand(self.index)
+            if self.index is not None:
+                printer.print_operand(self.index)
+            else:
+                printer.print_string(str(self.number))
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
 
     def verify_(self) -> None:
         type = _indexed(self.source.type)
+        dims, rows = dims_around(self), extents_of(type)[0]
+        if self.number is not None:
+            if self.index is not None:
+                raise VerifyException(f"{self.name}: it has two indices")
+            if self.number < 0 or not is_at_least(bounded(rows, dims), self.number + 1):
+                raise VerifyException(f"{self.name}: {type} has {rows} rows, found index {self.number}")
+        else:
+            self._verify_counted(type)
+        if self.result.type != row_type(type):
+            raise VerifyException(
+                f"{self.name}: a row of {type} is {row_type(type)}, found {self.result.type}"
+            )
+
+    def _verify_counted(self, type: MemRefType) -> None:
         owner = self.parent_op()
-        if not isinstance(owner, ForOp) or self.index is not owner.index:
+        if self.index is None or not isinstance(owner, ForOp) or self.index is not owner.index:
             raise VerifyException(f"{self.name}: the index is not that of the sched.for that it stands in")
         dims, rows = dims_around(self), extents_of(type)[0]
         if not is_at_least(bounded(rows, dims), bounded(owner.trip_count, dims)):
             raise VerifyException(
                 f"{self.name}: {type} has {rows} rows, the loop has {owner.trip_count} iterations"
-            )
-        if self.result.type != row_type(type):
-            raise VerifyException(
-                f"{self.name}: a row of {type} is {row_type(type)}, found {self.result.type}"
             )
 
 

@@ -23,6 +23,7 @@ from ...backends.steps import (
     LaunchStep,
     LoopStep,
     NextStep,
+    PlaceStep,
     RowPlace,
     SyncStep,
 )
@@ -57,6 +58,7 @@ _RECORDS: dict[str, type[Any]] = {
         MemoryMode,
         NextStep,
         NodePlan,
+        PlaceStep,
         ProgramPlan,
         Quotient,
         Remainder,

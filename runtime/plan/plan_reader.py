@@ -18,6 +18,7 @@ from ...backends.steps import (
     LaunchStep,
     LoopStep,
     NextStep,
+    PlaceStep,
     RowPlace,
     Step,
     SyncStep,
@@ -107,6 +108,8 @@ class _Planner:
                     self._add(op.result, BufferKind.MERGE, node=op.node_name)
                 case sched.DimOp():
                     self._check_dim(op)
+                case sched.RowOp():
+                    self._add_row(op)
                 case _ if isinstance(op, sched.ITEMS):
                     self._add_item(op)
                 case _:
@@ -265,15 +268,32 @@ class _Planner:
         """Adds the items of a region, and the rows that stand there."""
         for op in block.ops:
             if isinstance(op, sched.RowOp):
-                if op.result.first_use is not None:
-                    source = self._numbers[op.source]
-                    self._numbers[op.result] = len(self._buffers)
-                    name = op.result.name_hint or ""
-                    self._sizes.append(0)
-                    self._buffers.append(BufferPlan(BufferKind.ROW, 0, number=source, name=name))
+                self._add_row(op)
             else:
                 assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of @{self._name}"
                 self._add_item(op)
+
+    def _add_row(self, op: sched.RowOp) -> None:
+        """Adds a row that is used, and where it lies unless a loop says so."""
+        if op.result.first_use is None:
+            return
+        source, number = self._numbers[op.source], len(self._buffers)
+        self._numbers[op.result] = number
+        self._sizes.append(0)
+        self._buffers.append(BufferPlan(BufferKind.ROW, 0, number=source, name=op.result.name_hint or ""))
+        if op.number is None:
+            return
+        offset = op.number * _row_nbytes(op.source.type)
+        place = RowPlace(number, source, self._most(offset))
+        before, last = op.prev_op, self._steps[-1] if self._steps else None
+        is_placed = isinstance(before, sched.RowOp) and before.number is not None
+        if is_placed and isinstance(last, PlaceStep) and last.rows[-1].row == number - 1:
+            at = len(self._steps) - 1
+            self._steps[at] = PlaceStep((*last.rows, place))
+            self._row_nbytes[at] = (*self._row_nbytes[at], offset)
+        else:
+            self._row_nbytes[len(self._steps)] = (offset,)
+            self._add_step(PlaceStep((place,)), None)
 
     def _add_for(self, op: sched.ForOp) -> None:
         if op.counter is not None:
@@ -287,7 +307,9 @@ class _Planner:
             del self._steps[begin:], self._costs[begin:]
             return
         placed = [
-            row for row in op.body.block.ops if isinstance(row, sched.RowOp) and row.result in self._numbers
+            row
+            for row in op.body.block.ops
+            if isinstance(row, sched.RowOp) and row.number is None and row.result in self._numbers
         ]
         strides = tuple(_row_nbytes(row.source.type) for row in placed)
         self._row_nbytes[begin] = strides
@@ -408,20 +430,25 @@ class _Planner:
             (*accessed_buffers(op, self._accesses), isinstance(op, sched.ControlItem)) for op in items
         ]
         for read, written, is_conditional in (*accesses, (last.buffers, (), False)):
-            for node in self._node_buffers(read):
+            for node, _ in self._node_buffers(read):
                 if node.node not in whole:
                     reads[node.node] = None
-            for node in self._node_buffers(written):
+            for node, is_row in self._node_buffers(written):
                 writes[node.node] = None
-                if not node.indices and not is_conditional:
+                if is_row and node.node not in whole:
+                    # The other rows stay.
+                    reads[node.node] = None
+                if not node.indices and not is_row and not is_conditional:
                     whole.add(node.node)
         return tuple(reads), tuple(writes)
 
-    def _node_buffers(self, buffers: Sequence[SSAValue]) -> Iterator[BufferPlan]:
+    def _node_buffers(self, buffers: Sequence[SSAValue]) -> Iterator[tuple[BufferPlan, bool]]:
+        """Yields those of nodes, each with whether it is a row only."""
         for buffer in buffers:
-            plan = self._buffers[self._numbers[buffer]]
+            base = base_of(buffer)
+            plan = self._buffers[self._numbers[base]]
             if plan.kind is BufferKind.NODE:
-                yield plan
+                yield plan, base is not buffer
 
     def _constant_bytes(self) -> npt.NDArray[np.uint8]:
         end = max((offset + data.nbytes for offset, data in self._constants), default=0)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...backends.interface import BufferLoc
-from ...backends.steps import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
+from ...backends.steps import CopyStep, JumpStep, LaunchStep, LoopStep, PlaceStep, Step, SyncStep
 from ...dialects.dims.expressions import Extent, evaluated
 from ...dialects.memory_modes import MemoryMode
 from ...dialects.modules.dim_values import DimTable
@@ -30,7 +30,7 @@ from .signature import Array, ArrayType, Signature
 class BufferKind(Enum):
     """
     Whose memory a buffer is: the caller's, the program's constants', its temporaries', a result's, a tensor
-    node's, or the device's merge buffer. A row is a part of another buffer, and moves with a loop.
+    node's, or the device's merge buffer. A row is a part of another buffer, and may move with a loop.
     """
 
     ARGUMENT = "argument"
@@ -151,7 +151,7 @@ class VaryingSizes:
     copied_nbytes: Mapping[int, Extent]
     taken: Mapping[int, tuple[str, ...]]
     row_nbytes: Mapping[int, tuple[Extent, ...]]
-    """The bytes from one row to the next of each buffer that a loop walks, by the step that begins it."""
+    """The `stride_nbytes` of each row that a loop or a `PlaceStep` places, by the step."""
     lengths: Mapping[int, Extent]
     """How often each loop runs, by the step that begins it."""
 
@@ -277,14 +277,16 @@ class ProgramPlan:
                 case CopyStep():
                     copied = evaluated(varying.copied_nbytes[number], values)
                     steps.append(replace(step, nbytes=copied))
-                case LoopStep():
+                case LoopStep() | PlaceStep():
                     strides = [evaluated(stride, values) for stride in varying.row_nbytes[number]]
                     rows = tuple(
                         replace(row, stride_nbytes=stride)
                         for row, stride in zip(step.rows, strides, strict=True)
                     )
-                    count = evaluated(varying.lengths[number], values)
-                    steps.append(replace(step, count=count, rows=rows))
+                    step = replace(step, rows=rows)
+                    if isinstance(step, LoopStep):
+                        step = replace(step, count=evaluated(varying.lengths[number], values))
+                    steps.append(step)
                 case _:
                     steps.append(step)
         buffers = _packed(

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from ...backends.steps import BranchStep, ControlStep, HostStep, JumpStep, LoopStep, NextStep, SyncStep
+from ...backends.steps import (
+    BranchStep,
+    ControlStep,
+    HostStep,
+    JumpStep,
+    LoopStep,
+    NextStep,
+    PlaceStep,
+    SyncStep,
+)
 
 
 def control_text(step: ControlStep | SyncStep | HostStep) -> str:
@@ -17,6 +26,8 @@ def control_text(step: ControlStep | SyncStep | HostStep) -> str:
             return f"unless {step.condition} go to step {step.target}"
         case JumpStep():
             return f"go to step {step.target}"
+        case PlaceStep():
+            return f"place {len(step.rows)} rows"
         case SyncStep():
             return "sync"
         case HostStep():

@@ -20,6 +20,7 @@ from ...steps import (
     LaunchStep,
     LoopStep,
     NextStep,
+    PlaceStep,
     RowPlace,
     Step,
     SyncStep,
@@ -72,7 +73,7 @@ class StepImage:
         self._uses: list[tuple[int, int]] = []
         """The buffers that are used, each with the word of the tables that its address is to stand in."""
         self._loops: dict[int, int] = {}
-        """The tables of loops, by the steps that begin them."""
+        """The tables of loops, by the steps that begin them, and of what places rows."""
         self._times = 1
         """How often the step that is being added runs."""
         self.nanoseconds = 0
@@ -142,6 +143,11 @@ class StepImage:
                     self._use((step.counter,))
                 first, by = (step.count - 1, -1) if step.reverse else (0, 1)
                 self._tables += [0, 0, step.count, first, by, 0, 0]
+            case PlaceStep():
+                # As a loop places them that begins with iteration 1, and is never gone on with.
+                self._loops[number] = table
+                self._records.append((0, table, 0, LOOP))
+                self._tables += [0, 0, 0, 1, 1, 1, 0, 0]
             case NextStep():
                 table = self._loops[step.begin]
                 self._times //= self._tables[table + _COUNT]
@@ -155,11 +161,11 @@ class StepImage:
                     self.nanoseconds += _UNKNOWN_LOOP_NANOSECONDS
 
     def _add_rows(self, steps: Sequence[Step], first_slot: int) -> None:
-        """Adds the rows that each loop places: where the addresses of their sources and their own stand."""
+        """Adds the rows that each step places: where the addresses of their sources and their own stand."""
         placed: dict[int, list[tuple[int, RowPlace]]] = {}
         for number in self._loops:
             step = steps[number]
-            assert isinstance(step, LoopStep), f"step {number} begins no loop"
+            assert isinstance(step, LoopStep | PlaceStep), f"step {number} places no rows"
             placed[number] = []
             for row in step.rows:
                 source = first_slot + len(self._tables)

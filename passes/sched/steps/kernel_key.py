@@ -19,10 +19,10 @@ _APART = ("sym_name", RECIPE)
 
 def kernel_text(kernel: sched.KernelOp | low.KernelOp, attributes: AttributeTexts | None = None) -> str:
     """
-    Returns the canonical text of a kernel, without its name, recipe, locations and the names of its values.
-    `attributes` are as in `canonical_text`.
+    Returns the canonical text of a kernel, without its name, recipe, locations and the names of its values,
+    wherever its constants stand. `attributes` are as in `canonical_text`.
     """
-    return canonical_text(kernel, without=_APART, attributes=attributes)
+    return canonical_text(kernel, without=_APART, attributes=attributes, constants_in_place=True)
 
 
 _MEANINGS: dict[type[Operation], tuple[str, ...]] = {

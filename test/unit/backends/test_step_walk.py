@@ -3,7 +3,17 @@
 import pytest
 from tenon.backends.step_order import runs_as_written, waits_of
 from tenon.backends.step_walk import StepTimes, walk
-from tenon.backends.steps import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime, SyncStep
+from tenon.backends.steps import (
+    BranchStep,
+    JumpStep,
+    LoopStep,
+    NextStep,
+    PlaceStep,
+    RowPlace,
+    Step,
+    StepTime,
+    SyncStep,
+)
 from tenon.runtime.timeline.text import control_text
 
 
@@ -30,6 +40,20 @@ def test_a_loop_runs_its_steps_so_often():
     host = Host()
     assert list(walk(steps, host)) == [1, 1, 1, 3]
     assert host.notes == [("counter 5", 2), (7, 2), ("counter 5", 1), (7, 1), ("counter 5", 0), (7, 0)]
+
+
+def test_a_row_of_no_loop_is_placed_once_for_each_time_that_its_step_runs():
+    place = PlaceStep((RowPlace(7, 1, 4), RowPlace(8, 7, 12)))
+    host = Host()
+    assert list(walk([place, SyncStep()], host)) == [1]
+    assert host.notes == [(7, 1), (8, 1)]
+    host = Host()
+    assert list(walk([LoopStep(2, 3, rows=(RowPlace(1, 0, 8),)), place, SyncStep(), NextStep(0)], host)) == [
+        2,
+        2,
+    ]
+    assert host.notes == [(1, 0), (7, 1), (8, 1), (1, 1), (7, 1), (8, 1)]
+    assert runs_as_written([place])
 
 
 def test_loops_are_nested():
@@ -67,4 +91,5 @@ def test_control_steps_as_text():
     assert control_text(NextStep(3)) == "next iteration of step 3"
     assert control_text(BranchStep(2, 9)) == "unless 2 go to step 9"
     assert control_text(JumpStep(4)) == "go to step 4"
+    assert control_text(PlaceStep((RowPlace(7, 1, 4),))) == "place 1 rows"
     assert control_text(SyncStep()) == "sync"

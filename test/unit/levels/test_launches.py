@@ -102,6 +102,24 @@ def test_a_buffer_that_is_written_is_given_once(read: Callable[[ModuleOp], None]
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_row_that_is_written_is_no_part_of_what_is_read(read: Callable[[ModuleOp], None]):
+    text = TEXT.replace(
+        "%y = sched.buffer global result : memref<8xf32>",
+        """
+  %all = sched.buffer global temporary slab <1, 0> : memref<2x8xf32>
+  %y = sched.buffer global result : memref<8xf32>
+  %row = sched.row %all[0] : memref<2x8xf32>
+  %other = sched.row %all[1] : memref<2x8xf32>
+  %again = sched.row %all[1] : memref<2x8xf32>
+  %s = sched.launch @fits(%x, %row) after() : memref<2x4xf32>, memref<8xf32>
+  %u = sched.launch @fits(%row, %other) after(%s) : memref<8xf32>, memref<8xf32>""",
+    )
+    read(parse_module(text))
+    with pytest.raises(TenonError, match=r"sched.launch: @fits writes to other, which it is given twice"):
+        read(parse_module(text.replace("@fits(%row, %other)", "@fits(%again, %other)")))
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_two_kernels_of_one_name_are_an_error(read: Callable[[ModuleOp], None]):
     module = launching("fits")
     last = [op for op in module.ops if not isinstance(op, sched.ProgramOp)][-1]

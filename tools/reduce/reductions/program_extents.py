@@ -57,7 +57,7 @@ def extents_of_programs(module: ModuleOp) -> ExtentClasses:
                 for axis in range(len(_shape(op.result))):
                     classes.join((op.source, axis + 1), (op.result, axis))
                 loop = op.parent_op()
-                if isinstance(loop, sched.ForOp):
+                if op.index is not None and isinstance(loop, sched.ForOp):
                     classes.join((op.source, 0), (loop, 0))
             case memref.LoadOp() | memref.StoreOp():
                 for axis, index in enumerate(op.indices):

@@ -129,9 +129,13 @@ class LoopKernel:
     def _place(self, buffer: SSAValue, indices: Mapping[SSAValue, SSAValue]) -> _Place:
         """Returns where a buffer of the program lies, given the indices of its loops."""
         row = buffer.owner
-        if isinstance(row, sched.RowOp) and row.index in indices:
+        if isinstance(row, sched.RowOp) and row.index is not None and row.index in indices:
             around = self._place(row.source, indices)
             return _Place(around.buffer, (*around.indices, indices[row.index]))
+        if isinstance(row, sched.RowOp) and row.number is not None:
+            # Of its buffer, which may be given too: what a kernel is given lies apart.
+            around = self._place(row.source, indices)
+            return _Place(around.buffer, (*around.indices, self.code.b.constant(row.number, IndexType())))
         if isinstance(row, sched.RowOp) and self.loop.is_ancestor(row):
             # A row of a loop around this one, which the launch is given.
             row.detach()

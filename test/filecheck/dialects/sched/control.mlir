@@ -23,6 +23,10 @@ sched.program @loops(%x: memref<10x8xf32>, %z: memref<8xf32>) : (tensor<10x8xf32
     %u = sched.launch @f(%row, %n, %out) after() : memref<8xf32>, memref<i64>, memref<8xf32>
     %v = sched.transfer %row to %out after(%u) : memref<8xf32>
   }
+  // CHECK-NEXT: %third = sched.row %x[2] : memref<10x8xf32>
+  // CHECK-NEXT: %one = sched.row %third[7] {k = 1 : i32} : memref<8xf32>
+  %third = sched.row %x[2] : memref<10x8xf32>
+  %one = sched.row %third[7] {k = 1 : i32} : memref<8xf32>
   // CHECK-NEXT: %t1 = sched.while %more after(%t) {
   // CHECK-NEXT:   %w = sched.launch @c(%z, %more) after() : memref<8xf32>, memref<i8>
   // CHECK-NEXT: } do {

@@ -84,6 +84,50 @@ sched.program @f(%x: memref<2xf32>) : (tensor<2xf32>) -> () {
 
 // -----
 
+sched.program @f(%x: memref<3x2xf32>) : (tensor<3x2xf32>) -> () {
+  // expected-error @+1 {{sched.row: memref<3x2xf32> has 3 rows, found index 3}}
+  %r = sched.row %x[3] : memref<3x2xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f(%x: memref<3x2xf32>) : (tensor<3x2xf32>) -> () {
+  // expected-error @+1 {{sched.row: memref<3x2xf32> has 3 rows, found index -1}}
+  %r = sched.row %x[-1] : memref<3x2xf32>
+  sched.return after()
+}
+
+// -----
+
+graph.dim @n min 2 max 9
+sched.program @f(%x: memref<?x2xf32, {dims = #graph.dims<n, 2>}>) : (tensor<?x2xf32, #graph.dims<n, 2>>) -> () {
+  %r = sched.row %x[1] : memref<?x2xf32, {dims = #graph.dims<n, 2>}>
+  // expected-error @+1 {{has n rows, found index 2}}
+  %s = sched.row %x[2] : memref<?x2xf32, {dims = #graph.dims<n, 2>}>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f(%x: memref<3x2xf32>) : (tensor<3x2xf32>) -> () {
+  // expected-error @+1 {{sched.row: the index is not that of the sched.for that it stands in}}
+  %r = "sched.row"(%x) : (memref<3x2xf32>) -> memref<2xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f(%x: memref<3x2xf32>) : (tensor<3x2xf32>) -> () {
+  %t = sched.for %i = 3 after() {
+    // expected-error @+1 {{sched.row: it has two indices}}
+    %r = "sched.row"(%x, %i) <{place = 1 : index}> : (memref<3x2xf32>, index) -> memref<2xf32>
+  }
+  sched.return after()
+}
+
+// -----
+
 sched.program @f(%x: memref<3x3xf32>) : (tensor<3x3xf32>) -> () {
   %t = sched.for %i = 3 after() {
     %u = sched.for %j = 3 after() {

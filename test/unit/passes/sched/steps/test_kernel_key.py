@@ -11,6 +11,7 @@ from tenon.dialects import sched
 from tenon.dialects.modules.canonical_text import bytes_text, canonical_text
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.sched.steps.kernel_key import kernel_meaning, kernel_text
+from xdsl.ir import Use
 
 KERNEL = """
 sched.kernel @f(%x: memref<8xf32>, %y: memref<8xf32>) {
@@ -171,3 +172,37 @@ def test_what_a_reduction_combines_and_which_dims_there_are_is_part_of_a_meaning
     assert of(text) != of(text.replace("addf", "mulf"))
     assert of(text) != of(text.replace("vector(4) : f32", "fastmath<nnan> : f32"))
     assert of(text) != of(text.replace("= n ", "= 8 "))
+
+
+ROWS = """
+sched.kernel @f(%x: memref<8x8xf32>, %y: memref<8xf32>) {
+  %c = arith.constant 3 : index
+  sched.axis %i = 8 {
+    %v = memref.load %x[%c, %i] : memref<8x8xf32>
+    %two = arith.constant 2.0 : f32
+    %d = arith.mulf %v, %two : f32
+    memref.store %d, %y[%i] : memref<8xf32>
+  }
+}
+"""
+
+
+def test_where_constants_stand_is_no_part_of_the_text() -> None:
+    three, two = "  %c = arith.constant 3 : index\n", "    %two = arith.constant 2.0 : f32\n"
+    moved = ROWS.replace(two, "").replace(three, f"  %one = arith.constant 1.0 : f32\n{two}{three}")
+    inner = ROWS.replace(three, "").replace("    %v =", f"{three}    %v =")
+    assert key(moved) == key(inner) == key(ROWS)
+    for old, new in (("3 :", "4 :"), ("2.0", "-2.0"), ("%c, %i", "%i, %c"), ("%v, %two", "%two, %v")):
+        assert key(ROWS.replace(old, new)) != key(ROWS)
+
+
+def test_operands_that_are_left_out_make_no_other_text() -> None:
+    def text(program: str, number: int) -> str:
+        (kernel,) = parse_module(program).ops
+        (load,) = [op for op in kernel.walk() if op.name == "memref.load"]
+        return canonical_text(kernel, constants_in_place=True, left_out={Use(load, number)})
+
+    other = ROWS.replace("3 :", "4 :")
+    assert text(ROWS, 1) == text(other, 1)
+    assert text(ROWS, 2) != text(other, 2)
+    assert text(ROWS, 1) != canonical_text(next(iter(parse_module(ROWS).ops)), constants_in_place=True)
