@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from xdsl.dialects.builtin import I64, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation
@@ -48,7 +49,7 @@ class DimOp(IRDLOperation):
 
     @property
     def symbol(self) -> DimSymbol:
-        return DimSymbol(self.sym_name.data, self.minimum.value.data, self.maximum.value.data)
+        return _symbol(self.sym_name.data, self.minimum.value.data, self.maximum.value.data)
 
     @classmethod
     def parse(cls, parser: Parser) -> DimOp:
@@ -77,6 +78,11 @@ class DimOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: @{name} is from {low} to {high}, expected bounds from 0 to {LARGEST_DIM}"
             )
+
+
+@lru_cache(1024)
+def _symbol(name: str, minimum: int, maximum: int) -> DimSymbol:
+    return DimSymbol(name, minimum, maximum)
 
 
 def dims_of(module: ModuleOp) -> dict[str, DimSymbol]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
@@ -41,30 +43,35 @@ def shape_of(value: SSAValue, who: str) -> tuple[Extent, ...]:
     """
     type = value.type
     assert isinstance(type, TensorType), f"{type} is no tensor"
+    type = cast(TensorType, type)
     if isinstance(type.encoding, DimsAttr):
-        return _bounded_shape(type.encoding.data, value, who)
+        return _bounded_shape(type, type.encoding, tuple(planned_dims(value.owner).values()), who)
     shape = type.get_shape()
     for dim, extent in enumerate(shape):
         if extent < 0:
-            raise _nameless(who, value, dim)
+            raise _nameless(who, type, dim)
     return shape
 
 
-def _nameless(who: str, value: SSAValue, dim: int) -> PassFailedException:
+def _nameless(who: str, type: Attribute, dim: int) -> PassFailedException:
     return PassFailedException(
-        f"{who}: cannot schedule {value.type} (dim {dim} is dynamic and has no name; hint: "
+        f"{who}: cannot schedule {type} (dim {dim} is dynamic and has no name; hint: "
         "graph.dim @n min 1 max 64, and tensor<?xf32, #graph.dims<n>>)"
     )
 
 
-def _bounded_shape(shape: tuple[Extent, ...], value: SSAValue, who: str) -> tuple[Extent, ...]:
+@lru_cache(4096)
+def _bounded_shape(
+    type: Attribute, encoding: DimsAttr, declared: tuple[DimSymbol, ...], who: str
+) -> tuple[Extent, ...]:
+    shape = encoding.data
     if DYNAMIC_INDEX in shape:
-        raise _nameless(who, value, shape.index(DYNAMIC_INDEX))
-    dims = planned_dims(value.owner)
+        raise _nameless(who, type, shape.index(DYNAMIC_INDEX))
+    dims = {dim.name: dim for dim in declared}
     for name in symbols_of(shape):
         if name not in dims:
             raise PassFailedException(
-                f"{who}: dim {name} of {value.type} is not declared (hint: graph.dim @{name} min 1 max 64)"
+                f"{who}: dim {name} of {type} is not declared (hint: graph.dim @{name} min 1 max 64)"
             )
     known = tuple(bounded(extent, dims) for extent in shape)
     _check_quotients(known, who)
@@ -114,7 +121,12 @@ def planned_dims(owner: Operation | Block) -> dict[str, DimSymbol]:
     """
     op = owner if isinstance(owner, Operation) else owner.parent_op()
     dims = {} if op is None else graph.dims_around(op)
-    return {name: DimSymbol(name, max(dim.minimum, 1), max(dim.maximum, 1)) for name, dim in dims.items()}
+    return {name: _planned(dim) for name, dim in dims.items()}
+
+
+@lru_cache(1024)
+def _planned(dim: DimSymbol) -> DimSymbol:
+    return DimSymbol(dim.name, max(dim.minimum, 1), max(dim.maximum, 1))
 
 
 def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
