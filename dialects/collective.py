@@ -123,10 +123,10 @@ class Collective:
         reduces = kind in ("all_reduce", "reduce_scatter")
         reduction = _parse_word(parser, REDUCTIONS) if reduces else None
         parser.parse_keyword("on")
-        grid = _parse_ints(parser)
+        grid = parse_ints(parser)
         parser.parse_keyword("axes")
         parser.parse_punctuation("=")
-        axes = _parse_ints(parser)
+        axes = parse_ints(parser)
         dim = _parse_number(parser, "dim") if kind not in ("all_reduce", "collective_permute") else None
         concat_dim = _parse_number(parser, "concat_dim") if kind == "all_to_all" else None
         pairs: list[tuple[int, int]] = []
@@ -134,7 +134,7 @@ class Collective:
             parser.parse_keyword("pairs")
             parser.parse_punctuation("=")
             pos = parser.pos
-            written = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_ints(parser))
+            written = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_ints(parser))
             for pair in written:
                 if len(pair) != 2:
                     parser.raise_error(f"expected pairs, found {list(pair)}", pos)
@@ -151,7 +151,8 @@ def _parse_word(parser: AttrParser, words: Sequence[str]) -> str:
     return word
 
 
-def _parse_ints(parser: AttrParser) -> tuple[int, ...]:
+def parse_ints(parser: AttrParser) -> tuple[int, ...]:
+    """Parses `[1, 2]`."""
     return tuple(
         parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)

@@ -53,6 +53,7 @@ from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.hand_over_rows import HandOverRowsPass
 from .sched.host.plan_memory import PlanMemoryPass
+from .sched.host.rearrange_on_host import RearrangeOnHostPass
 from .sched.host.schedule_collectives import ScheduleCollectivesPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
@@ -162,10 +163,12 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
     )
 
 
-def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[ModulePass, ...]:
+def sched_passes(
+    target: Target, schedule: ModulePass | None = None, part: str | None = None
+) -> tuple[ModulePass, ...]:
     """
     Returns the passes from `graph` to a complete `sched` module, for a machine; `schedule` is what schedules
-    some kernels another way.
+    some kernels another way, `part` as in `graph_passes`.
     """
     first: tuple[ModulePass, ...] = (
         # Before all that maps axes: the fewer there are, the less is left over at their ends.
@@ -206,6 +209,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         *((HandOverRowsPass(),) if target.groups is None else ()),
         # Before all passes over kernels, which then see equal ones once.
         DeduplicateKernelsPass(),
+        # After deduplicate-kernels: how much is copied by one kernel is told by its launches. What runs once
+        # need not be machine code. Before all that schedules kernels. On GPUs the host is far away.
+        *((RearrangeOnHostPass(),) if part == "preparation" and target.groups is None else ()),
         # Before all that schedules kernels: what is inlined gets no schedule of its own. On GPUs, a single
         # work-item would do it all.
         *((InlineLaunchesPass(),) if target.groups is None else ()),
@@ -291,6 +297,6 @@ def phases(
     """Returns the default pipeline by phase; the arguments are those of `graph_passes` and `sched_passes`."""
     return {
         "graph": graph_passes(target, part),
-        "sched": sched_passes(target, schedule),
+        "sched": sched_passes(target, schedule, part),
         "low": low_passes(target),
     }

@@ -99,6 +99,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.host": (
         "analyze-schedule",
         "hand-over-rows",
+        "rearrange-on-host",
         "schedule-collectives",
         "build-dependencies",
         "plan-memory",

@@ -38,6 +38,7 @@ from ...semantics.collectives import collective_of
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
+from ...semantics.rearrangements import rearrange
 from ...semantics.world import Request, World, check_world, joined
 from .dependency_check import check_dependencies
 from .element_watch import element_watch
@@ -197,6 +198,9 @@ class _Program:
                 pass
             case sched.CallbackOp():
                 self._call_back(op)
+            case sched.RearrangeOp():
+                source, target = (self._buffers[each] for each in (*op.arguments, *op.targets))
+                rearrange(source, target, op.elements.data)
             case sched.PrintOp():
                 print_values(op.format.data, self._given_to(op))
             case sched.CollectiveOp():

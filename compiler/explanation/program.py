@@ -125,6 +125,9 @@ class _Program:
             case sched.CallbackOp():
                 reads, writes = (self._names_of(buffers) for buffers in accessed_buffers(item, self.accesses))
                 return f"call @{item.callee.data}({reads}) on the host -> {writes or 'nothing'}"
+            case sched.RearrangeOp():
+                reads, writes = (self._names_of(buffers) for buffers in (item.arguments, item.targets))
+                return f"rearrange {reads} as {writes} on the host"
             case sched.PrintOp():
                 return f"print {item.format.data!r} of {self._names_of(item.arguments) or 'nothing'}"
             case sched.CollectiveOp():

@@ -40,7 +40,7 @@ from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
 from .collectives import AwaitOp, CollectiveOp
-from .host_call import CallbackOp, HostItem, PrintOp
+from .host_call import CallbackOp, HostItem, PrintOp, RearrangeOp
 from .program import (
     TOKEN,
     LaunchOp,
@@ -420,5 +420,17 @@ class IfOp(ConditionalItem):
     else_region = region_def("single_block")
 
 
-ITEMS = (LaunchOp, TransferOp, SyncOp, CallbackOp, PrintOp, CollectiveOp, AwaitOp, ForOp, WhileOp, IfOp)
+ITEMS = (
+    LaunchOp,
+    TransferOp,
+    SyncOp,
+    CallbackOp,
+    PrintOp,
+    RearrangeOp,
+    CollectiveOp,
+    AwaitOp,
+    ForOp,
+    WhileOp,
+    IfOp,
+)
 """The ops that are items of a program."""

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 from xdsl.dialects.builtin import FunctionType, MemRefType, StringAttr, SymbolNameConstraint
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Data, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     prop_def,
     result_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..buffer_size import size_of
 from ..print_format import check_format
+from ..rearrangement import Rearrangement
 from .program import TOKEN, check_tensor, parse_after, print_after
 from .program_types import buffer_type
 
-__all__ = ["CallbackOp", "HostItem", "PrintOp", "orders_items"]
+__all__ = ["CallbackOp", "HostItem", "PrintOp", "RearrangeOp", "RearrangementAttr", "orders_items"]
 
 
 class HostItem(IRDLOperation, ABC):
@@ -200,6 +203,71 @@ class PrintOp(HostItem):
         wrong = check_format(self.format.data, len(self.arguments))
         if wrong is not None:
             raise VerifyException(f"{self.name}: {wrong}")
+
+
+@irdl_attr_definition
+class RearrangementAttr(Data[Rearrangement], SpacedOpaqueSyntaxAttribute):
+    """
+    Which elements an array is made of: `#sched<rearrangement [2, 3] strides = [1, 2] offset = 0>`; printed
+    bare by `sched.rearrange`.
+    """
+
+    name = "sched.rearrangement"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Rearrangement:
+        return Rearrangement.parse(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.data.text)
+
+
+@irdl_op_definition
+class RearrangeOp(HostItem):
+    """
+    Fills a buffer with elements of another one: those of the target, in order, are the element at `offset`
+    plus `sum(i * strides)` of the source for each index `i` of the shape. `summed` says that each is added to
+    0, so that -0 becomes 0.
+
+    ```mlir
+    %t1 = sched.rearrange [3, 2] strides = [1, 3] offset = 0(%x) to(%y) after(%t0)
+        : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    ```
+    """
+
+    name = "sched.rearrange"
+    elements = prop_def(RearrangementAttr)
+
+    @staticmethod
+    def what_name() -> str:
+        return "elements"
+
+    @staticmethod
+    def parse_what(parser: Parser) -> RearrangementAttr:
+        return RearrangementAttr(Rearrangement.parse(parser))
+
+    def print_what(self, printer: Printer) -> None:
+        printer.print_string(self.elements.data.text)
+
+    @property
+    def keeps_order(self) -> bool:
+        return False
+
+    def verify_(self) -> None:
+        super().verify_()
+        what = self.elements.data
+        if len(self.arguments) != 1 or len(self.targets) != 1 or self.arguments[0] is self.targets[0]:
+            raise VerifyException(f"{self.name}: takes one buffer, and fills another one")
+        if what.misfit is not None:
+            raise VerifyException(f"{self.name}: {what.misfit}")
+        source, target = (cast(MemRefType, each.type) for each in (self.arguments[0], self.targets[0]))
+        if source.element_type != target.element_type:
+            raise VerifyException(f"{self.name}: takes {source} for {target}")
+        if size_of(target) != what.n_elements:
+            raise VerifyException(f"{self.name}: {target} has not {what.n_elements} elements")
+        size, (first, last) = size_of(source), what.places
+        if not isinstance(size, int) or not 0 <= first <= last < size:
+            raise VerifyException(f"{self.name}: takes elements {first} to {last} of {source}")
 
 
 def orders_items(op: Operation) -> bool:

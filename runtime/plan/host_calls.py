@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from ...backends.steps import HostFunction, HostStep, Step
 from ...dialects.collective import Collective
+from ...dialects.rearrangement import Rearrangement
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
+from ...semantics.rearrangements import rearrange
 from ...semantics.world import World, check_world
 from ..collectives.agreement import SameCalls
 from ..collectives.pending import PendingCollectives
@@ -29,9 +31,9 @@ Bytes = npt.NDArray[np.uint8]
 @dataclass(frozen=True, slots=True)
 class HostCall:
     """
-    What a program asks of the host: to call the function that it has a name for, to print a text, or to begin
-    a collective or, where it `awaits`, to wait for it. The types are those of the arrays that the host is
-    given and gives.
+    What a program asks of the host: to call the function that it has a name for, to print a text, to
+    rearrange an array, or to begin a collective or, where it `awaits`, to wait for it. The types are those of
+    the arrays that the host is given and gives.
     """
 
     callback: str | None
@@ -40,6 +42,7 @@ class HostCall:
     result_types: tuple[ArrayType, ...]
     collective: Collective | None = None
     awaits: bool = False
+    rearrangement: Rearrangement | None = None
 
     def at(self, values: Mapping[str, int]) -> HostCall:
         """Returns the call for these values of the program's dims."""
@@ -58,6 +61,8 @@ class HostCall:
     def __str__(self) -> str:
         if self.collective is not None:
             return f"{'await' if self.awaits else 'begin'} {self.collective}"
+        if self.rearrangement is not None:
+            return f"rearrange as {list(self.rearrangement.shape)}"
         return f"print {self.format!r}" if self.callback is None else f"callback @{self.callback}"
 
     @property
@@ -65,6 +70,8 @@ class HostCall:
         """The name of the item of `sched` that it is of."""
         if self.collective is not None:
             return "sched.await" if self.awaits else "sched.collective"
+        if self.rearrangement is not None:
+            return "sched.rearrange"
         return "sched.print" if self.callback is None else "sched.callback"
 
 
@@ -127,6 +134,8 @@ def _linked(
     if call.collective is not None:
         assert pending is not None, f"{call}: there is no world"
         function = _Exchange(call, lock, pending)
+    elif call.rearrangement is not None:
+        function = partial(_rearrange, call)
     elif call.callback is None:
         function = partial(_print, call, lock)
     else:
@@ -148,6 +157,12 @@ def _call_back(
         _CALLS.depth -= 1
     for target, result in zip(_arrays(call.result_types, writes), results, strict=True):
         target[...] = result
+
+
+def _rearrange(call: HostCall, reads: Sequence[Bytes], writes: Sequence[Bytes]) -> None:
+    assert call.rearrangement is not None, f"{call}: rearranges nothing"
+    (source,), (target,) = _arrays(call.argument_types, reads), _arrays(call.result_types, writes)
+    rearrange(source, target, call.rearrangement)
 
 
 def is_of_callback(error: BaseException) -> bool:

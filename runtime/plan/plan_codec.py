@@ -31,6 +31,7 @@ from ...dialects.collective import Collective
 from ...dialects.dims.expressions import DimExpr, DimSymbol, Greatest, Least, Quotient, Remainder
 from ...dialects.memory_modes import HostedKind, MemoryMode, ModeKind, Sharing
 from ...dialects.modules.dim_values import DimSource, DimTable
+from ...dialects.rearrangement import Rearrangement
 from ...semantics.numpy_types import DTYPES_BY_NAME
 from ..timeline.step_cost import StepCost
 from .host_calls import HostCall
@@ -61,6 +62,7 @@ _RECORDS: dict[str, type[Any]] = {
         PlaceStep,
         ProgramPlan,
         Quotient,
+        Rearrangement,
         Remainder,
         RowPlace,
         Signature,

@@ -254,6 +254,7 @@ class _Planner:
             tuple(array_type(tensor, op.name) for tensor in type.outputs),
             collective_of(op) if isinstance(op, sched.CollectiveOp | sched.AwaitOp) else None,
             isinstance(op, sched.AwaitOp),
+            op.elements.data if isinstance(op, sched.RearrangeOp) else None,
         )
         number = self._host_calls.setdefault(call, len(self._host_calls))
         reads, writes = (

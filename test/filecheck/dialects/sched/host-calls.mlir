@@ -19,3 +19,14 @@ sched.program @calls(%x: memref<4xf32>, %c: memref<3x2xi8>) : (tensor<4xf32>, te
   }
   sched.return %y after(%t2) : memref<3x2xi8>
 }
+
+// CHECK-LABEL: sched.program @rearranged
+sched.program @rearranged(%x: memref<2x3xf32>) : (tensor<2x3xf32>) -> (tensor<3x2xf32>, tensor<6xf32>) {
+  %y = sched.buffer global result : memref<3x2xf32>
+  %z = sched.buffer global result : memref<6xf32>
+  // CHECK: %{{.*}} = sched.rearrange [3, 2] strides = [1, 3] offset = 0(%x) to(%y) after() : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %t = sched.rearrange [3, 2] strides = [1, 3] offset = 0(%x) to(%y) after() : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  // CHECK-NEXT: %{{.*}} = sched.rearrange [3, 2] strides = [-2, -1] offset = 5 summed(%x) to(%z) after(%{{.*}}) {note} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %u = sched.rearrange [3, 2] strides = [-2, -1] offset = 5 summed(%x) to(%z) after(%t) {note} : (tensor<2x3xf32>) -> tensor<6xf32>
+  sched.return %y, %z after(%t, %u) : memref<3x2xf32>, memref<6xf32>
+}
