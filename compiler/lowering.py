@@ -64,7 +64,9 @@ class ModuleLowering:
         _check_specialized(self.dims, self.entry, request.specialize)
         self.vanishing: tuple[DimExpr, ...] = ()
         """The extents that a program of its own has where they are 0."""
-        if self.dims is not None:
+        if begun is not None and request.unseparated is not None:
+            self.vanishing = request.unseparated.vanishing
+        elif self.dims is not None:
             self.vanishing = tuple(vanishing_extents(self.module))
 
     def run(self) -> None:
@@ -91,8 +93,9 @@ class ModuleLowering:
         common, left = self._divided(passes)
         if common:
             PassManager(common, told, verify_each).run(context(), self.module)
-        if request.part == "rest" and request.unseparated is not None and self.dims is None:
+        if request.part == "rest" and request.unseparated is not None:
             request.unseparated.module = self.module.clone()
+            request.unseparated.vanishing = self.vanishing
         PassManager(left, told, verify_each).run(context(), self.module)
         if request.part == "preparation":
             self.entry_name = preparation_name(self.entry_name)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend, DeviceInfo
+from ..dialects.dims.expressions import DimExpr
 from ..dialects.graph.types import tensor_of
 from ..dialects.modules.level import IRLevel
 from ..dialects.modules.parsing import location_text, parse_module, verify_module
@@ -103,10 +104,12 @@ class ProgramSource:
 class Unseparated:
     """
     A function with frozen arguments after the passes that its two programs have in common: the compile of the
-    rest leaves the module here, and that of the preparation takes it.
+    rest leaves the module here, and that of the preparation takes it. `vanishing` are the extents that a
+    program of its own has where they are 0: those of the function as it was written.
     """
 
     module: ModuleOp | None = None
+    vanishing: tuple[DimExpr, ...] = ()
 
     def taken(self) -> ModuleOp | None:
         """Returns the module, which is then the caller's; None where the rest was not compiled."""

@@ -16,8 +16,11 @@ import tenon
 import tenon.nn as nn
 import tenon.numpy as tnp
 from tenon.backends.cache.place import FOLDER, SWITCH
-from tenon.compiler.source import Unseparated
+from tenon.backends.registry import get_backend
+from tenon.compiler.lowering import ModuleLowering
+from tenon.compiler.source import CompileRequest, ProgramSource, Unseparated
 from tenon.dialects.buffer_size import ALIGNMENT
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TracingError
 from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.graph.separate_preparation import SeparatePreparationPass
@@ -316,11 +319,42 @@ def test_what_both_programs_have_in_common_is_compiled_once(monkeypatch: pytest.
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_programs_with_named_dims_have_nothing_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_with_named_dims_have_passes_in_common_too(monkeypatch: pytest.MonkeyPatch) -> None:
     common = _runs_of(monkeypatch, CanonicalizeGraphPass)
-    frozen, x = tenon.freeze(weights_of(96, 160)), normal(7, 96)
-    tenon.jit(lambda x: layer(x, frozen), dynamic={"x": {0: tenon.Dim("n", 1, 64)}})(x)
-    assert len(common) == 2
+    weights = weights_of(96, 160)
+    frozen = tenon.freeze(weights)
+    named = tenon.jit(lambda x: layer(x, frozen), dynamic={"x": {0: tenon.Dim("n", 0, 64)}})
+    named(normal(7, 96))
+    assert len(common) == 1
+    for rows in (1, 64):
+        expected = tenon.jit(layer)(normal(rows, 96), weights)
+        np.testing.assert_allclose(named(normal(rows, 96)), expected, rtol=1e-5, atol=1e-5)
+    # No rows are a program of their own, which is made when they are there.
+    before = len(common)
+    assert named(np.zeros((0, 96), np.float32)).shape == (0, 160)
+    assert len(common) == before + 1
+
+
+def test_extents_that_may_vanish_are_those_of_the_function_as_it_was_written() -> None:
+    text = """
+    graph.dim @n min 0 max 9
+    func.func @f(%x: tensor<4xf32>, %w: tensor<?x4xf32, #graph.dims<n, 4>> {tenon.frozen})
+        -> tensor<?x4xf32, #graph.dims<n, 4>> {
+      %e = graph.exp %w : tensor<?x4xf32, #graph.dims<n, 4>>
+      %b = graph.broadcast %x : tensor<4xf32> -> tensor<?x4xf32, #graph.dims<n, 4>>
+      %y = graph.mul %e, %b : tensor<?x4xf32, #graph.dims<n, 4>>
+      func.return %y : tensor<?x4xf32, #graph.dims<n, 4>>
+    }"""
+    source, unseparated = ProgramSource(parse_module(text)), Unseparated()
+    rest, preparation = (
+        CompileRequest(source, get_backend("llvm"), part=part, unseparated=unseparated)
+        for part in ("rest", "preparation")
+    )
+    first = ModuleLowering(rest)
+    first.run()
+    second = ModuleLowering(preparation)
+    assert [str(extent) for extent in first.vanishing] == ["n"]
+    assert second.vanishing == first.vanishing
 
 
 def test_nothing_stays_of_what_was_in_common() -> None:
