@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import sched
-from ....dialects.low.prefetch import LEVELS, prefetch_distance, prefetch_level
+from ....dialects.low.prefetch import LEVELS, prefetch_distance, prefetch_level, prefetch_rows
 from ...indices.analysis import Loop
 from ...rewriting.value_names import value_names
 from .loop_nests.loops import KernelLoop, index_of, is_mapped, kernel_around
@@ -111,8 +111,9 @@ def recipe_of(kernel: sched.KernelOp) -> list[dict[str, Any]] | str:
             distance = prefetch_distance(op)
             if distance is not None:
                 place = {"axis": names[index_of(loop)], "buffer": names[op.memref]}
-                level = prefetch_level(op)
-                told = {} if level == LEVELS[0] else {"level": level}
+                told = {"level": prefetch_level(op), "rows": prefetch_rows(op)}
+                defaults = {"level": LEVELS[0], "rows": 1}
+                told = {name: number for name, number in told.items() if number != defaults[name]}
                 steps.append({"step": "prefetch", **place, "distance": distance, **told})
     return steps
 

@@ -119,12 +119,13 @@ class Schedule:
         given = {"parts": parts, "multiple": multiple or 0, "branch": branch, "outer": outer}
         return self._named(step | {name: value for name, value in given.items() if value})
 
-    def prefetch(self, axis: str, buffer: str, distance: int, *, level: int = 1) -> None:
+    def prefetch(self, axis: str, buffer: str, distance: int, *, level: int = 1, rows: int = 1) -> None:
         """
         Has what a loop loads of a buffer fetched `distance` elements before it is needed, into the first
-        cache, or with `level` 2 into the second one.
+        cache, or with `level` 2 into the second one. Register tiles of fewer than `rows` rows fetch nothing.
         """
-        told = {} if level == 1 else {"level": level}
+        given = {"level": level, "rows": rows}
+        told = {name: number for name, number in given.items() if number != 1}
         self._named({"step": "prefetch", "axis": axis, "buffer": buffer, "distance": distance, **told})
 
     def distribute(

@@ -138,9 +138,10 @@ def _partition(
 
 
 def _prefetch(
-    kernel: sched.KernelOp, axis: str, buffer: str, distance: int, level: int
+    kernel: sched.KernelOp, axis: str, buffer: str, distance: int, level: int, rows: int
 ) -> Sequence[KernelLoop]:
-    return prefetch(find_loop(PREFETCH, kernel, axis), find_buffer(PREFETCH, kernel, buffer), distance, level)
+    loop, place = find_loop(PREFETCH, kernel, axis), find_buffer(PREFETCH, kernel, buffer)
+    return prefetch(loop, place, distance, level, rows)
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ _RULES: dict[str, _Rule] = {
     "partition": _Rule(
         _partition, {"axis": str}, {"parts": 0, "multiple": WHOLE_LANES, "branch": False, "outer": False}
     ),
-    "prefetch": _Rule(_prefetch, {"axis": str, "buffer": str, "distance": int}, {"level": 1}),
+    "prefetch": _Rule(_prefetch, {"axis": str, "buffer": str, "distance": int}, {"level": 1, "rows": 1}),
     "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {"scope": "local"}),
 }
 

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from .....dialects import low, sched
 from .....dialects.dims.expressions import Extent, upper_bound
-from .....dialects.low.prefetch import LEVELS, prefetch_distance, prefetch_level
+from .....dialects.low.prefetch import LEVELS, prefetch_distance, prefetch_level, prefetch_rows
 from .....dialects.low.tile import RowRanges
 from ....indices.analysis import Loop
 from ....indices.expressions import IndexExpr, constant
@@ -388,7 +388,7 @@ class _TileLowering:
             left.begin()
             whole_depths, ranges = left.taken_depths()
             cut = self._are_cut(left, pixels)
-        ahead = self._ahead(sum, rows)
+        ahead = self._ahead(sum, rows) or None
         new = low.TileFmaOp(
             (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),
@@ -483,14 +483,17 @@ class _TileLowering:
 
     def _ahead(self, sum: TileSum, rows: _Span) -> int | None:
         """
-        Returns how far ahead a tile fetches what it reads of columns: one that others of the same columns
-        came before does not, but where so few rows are left that there may be no others.
+        Returns how far ahead a tile fetches what it reads of columns, 0 for not at all: one that others of
+        the same columns came before does not, but where so few rows are left that there may be no others.
+        None where it may fetch what the next tile reads.
         """
         distance = prefetch_distance(sum.rhs.load)
         if rows.is_next or distance is None:
             return None
         if self.rows is None or rows.live is None:
             return distance
+        if rows.size < prefetch_rows(sum.rhs.load):
+            return 0
         # Fewer rows take each step sooner, and the memory no less long.
         return distance * min(-(-self.rows.op.mapping.tile.data // rows.size), MOST_TIMES_AHEAD)
 

@@ -23,3 +23,4 @@ class PrefetchBufferPass(KernelStep):
     buffer: str
     distance: int
     level: int = 1
+    rows: int = 1

@@ -560,6 +560,14 @@ def test_only_tiles_of_few_rows_fetch_their_own_panel_ahead() -> None:
     # The fewer rows, the sooner comes a step.
     left = [(8, 1024, False), (4, 1536, False), (1, 2048, False)]
     assert found == [first, others, *left]
+    # Neither what it reads itself nor what the next tile does.
+    no_one = OPEN_ROWS.replace(
+        "memref.load %b[%panel, %k, %column]",
+        "memref.load %b[%panel, %k, %column] {tenon.prefetch = 512 : index, tenon.prefetch_rows = 4 : index}",
+    )
+    tiles = open_tiles(no_one)
+    found = [(op.rows.value.data, op.ahead and op.ahead.value.data, op.rhs_next is not None) for op in tiles]
+    assert found == [first, others, *left[:-1], (1, None, False)]
 
 
 REFUSED = [

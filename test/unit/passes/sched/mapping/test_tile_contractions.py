@@ -366,6 +366,13 @@ def test_few_rows_fetch_their_panels_ahead() -> None:
         (named_panels(20, 40), (24, 2)),
     ):
         assert fetched(text, l1_nbytes=SMALL)[:2] == (found[0] * 32, found[1])
+    # One row of a number that varies fetches nothing of what the third cache holds.
+    near, far = {"l1_nbytes": SMALL}, {"l1_nbytes": SMALL, "l3_nbytes": 1 << 17}
+    assert fetched(named_panels(20, 40), **far)[:2] == (24 * 32, 2)
+    assert "tenon.prefetch_rows" not in str(tiled(named_panels(20, 40), **far))
+    assert "tenon.prefetch_rows = 2" in str(tiled(named_panels(20, 40), **near))
+    assert "tenon.prefetch_rows" not in str(tiled(named_panels(20, 40), l1_nbytes=LARGE))
+    assert "tenon.prefetch_rows" not in str(tiled(panels(2, 20, 40), **near))
     # Between them tiles fetch the next panel too, where the second cache does not hold all of them.
     assert "prefetch" not in str(axes(tiled(named_panels(20, 40))))
     # Of 16, 20 or 24 rows, and of any other multiple of 4, none is computed twice.

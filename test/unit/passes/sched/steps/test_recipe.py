@@ -261,6 +261,17 @@ def test_the_second_cache_may_be_named_too():
     assert "{tenon.prefetch = 32 : index}" in str(schedule)
 
 
+def test_only_tiles_of_some_rows_may_fetch():
+    schedule = Schedule(KERNEL)
+    schedule.prefetch("i", "x", 64, rows=2)
+    assert "{tenon.prefetch = 64 : index, tenon.prefetch_rows = 2 : index}" in str(schedule)
+    assert schedule.steps == [{"step": "prefetch", "axis": "i", "buffer": "x", "distance": 64, "rows": 2}]
+    schedule.prefetch("i", "x", 64, level=2, rows=1)
+    assert "{tenon.prefetch = 64 : index, tenon.prefetch_level = 2 : index}" in str(schedule)
+    with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: tiles of 0 rows are none"):
+        schedule.prefetch("i", "x", 64, rows=0)
+
+
 def test_a_kernel_is_known_by_what_it_is_and_not_by_what_is_noted():
     (kernel,) = parse_module(KERNEL).ops
     assert isinstance(kernel, sched.KernelOp)
