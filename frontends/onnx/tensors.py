@@ -97,8 +97,8 @@ class TensorReader:
 
     def read(self, tensor: Any, who: str) -> NumpyArray:
         """
-        Returns the elements of a `TensorProto`, which share its memory, or that of a mapped file, where they
-        lie there as numpy has them. They are not to be written to.
+        Returns the elements of a `TensorProto`, which share the memory of the bytes that protobuf gives, or
+        that of a mapped file, where they lie there as numpy has them. They are not to be written to.
 
         Raises:
             TenonError: its type is none of Tenon's, or it has not as many elements as its shape says.
@@ -112,11 +112,11 @@ class TensorReader:
             return _from_bytes(raw, tensor.data_type, dtype, shape)
         if tensor.HasField("raw_data"):
             nbytes = _nbytes(tensor.data_type, dtype, n_elements)
-            if len(tensor.raw_data) != nbytes:
-                raise TenonError(
-                    f"{who}: {len(tensor.raw_data)} bytes for {dtype} of shape {shape}, expected {nbytes}"
-                )
-            return _from_bytes(np.frombuffer(tensor.raw_data, np.uint8), tensor.data_type, dtype, shape)
+            # Asked for once: protobuf makes a copy each time.
+            raw = np.frombuffer(tensor.raw_data, np.uint8)
+            if raw.size != nbytes:
+                raise TenonError(f"{who}: {raw.size} bytes for {dtype} of shape {shape}, expected {nbytes}")
+            return _from_bytes(raw, tensor.data_type, dtype, shape)
         return _from_field(tensor, dtype, shape, who)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -61,3 +63,21 @@ def test_any_byte_but_zero_is_true():
 def test_sizes_are_checked(tensor: dict[str, object], message: str):
     with pytest.raises(TenonError, match=message):
         READER.read(onnx.TensorProto(**tensor), "t")  # type: ignore[arg-type]
+
+
+class _Counted:
+    """A tensor that counts how often its bytes are asked for, each time of which protobuf copies them."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor, self.n_copies = tensor, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.n_copies += name == "raw_data"
+        return getattr(self._tensor, name)
+
+
+def test_bytes_are_asked_for_once() -> None:
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = _Counted(onnx.numpy_helper.from_array(values))
+    np.testing.assert_array_equal(READER.read(tensor, "w"), values)
+    assert tensor.n_copies == 1
