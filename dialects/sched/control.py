@@ -9,7 +9,7 @@ the same region only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..buffer_size import extents_of, memref_of
 from ..dims.attributes import LengthAttr, length_attribute, length_of
-from ..dims.expressions import Extent, bounded, is_at_least
+from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least
 from ..dims.text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
@@ -150,17 +150,17 @@ class RowOp(IRDLOperation):
             if self.number < 0 or not is_at_least(bounded(rows, dims), self.number + 1):
                 raise VerifyException(f"{self.name}: {type} has {rows} rows, found index {self.number}")
         else:
-            self._verify_counted(type)
+            self._verify_counted(type, dims)
         if self.result.type != row_type(type):
             raise VerifyException(
                 f"{self.name}: a row of {type} is {row_type(type)}, found {self.result.type}"
             )
 
-    def _verify_counted(self, type: MemRefType) -> None:
+    def _verify_counted(self, type: MemRefType, dims: Mapping[str, DimSymbol]) -> None:
         owner = self.parent_op()
         if self.index is None or not isinstance(owner, ForOp) or self.index is not owner.index:
             raise VerifyException(f"{self.name}: the index is not that of the sched.for that it stands in")
-        dims, rows = dims_around(self), extents_of(type)[0]
+        rows = extents_of(type)[0]
         if not is_at_least(bounded(rows, dims), bounded(owner.trip_count, dims)):
             raise VerifyException(
                 f"{self.name}: {type} has {rows} rows, the loop has {owner.trip_count} iterations"

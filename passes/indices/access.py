@@ -45,7 +45,7 @@ def shape_of(value: SSAValue, who: str) -> tuple[Extent, ...]:
     assert isinstance(type, TensorType), f"{type} is no tensor"
     type = cast(TensorType, type)
     if isinstance(type.encoding, DimsAttr):
-        return _bounded_shape(type, type.encoding, tuple(planned_dims(value.owner).values()), who)
+        return _bounded_shape(type, tuple(planned_dims(value.owner).values()), who)
     shape = type.get_shape()
     for dim, extent in enumerate(shape):
         if extent < 0:
@@ -61,10 +61,9 @@ def _nameless(who: str, type: Attribute, dim: int) -> PassFailedException:
 
 
 @lru_cache(4096)
-def _bounded_shape(
-    type: Attribute, encoding: DimsAttr, declared: tuple[DimSymbol, ...], who: str
-) -> tuple[Extent, ...]:
-    shape = encoding.data
+def _bounded_shape(type: TensorType, declared: tuple[DimSymbol, ...], who: str) -> tuple[Extent, ...]:
+    assert isinstance(type.encoding, DimsAttr)
+    shape = type.encoding.data
     if DYNAMIC_INDEX in shape:
         raise _nameless(who, type, shape.index(DYNAMIC_INDEX))
     dims = {dim.name: dim for dim in declared}

@@ -30,7 +30,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -39,6 +39,7 @@ from xdsl.utils.hints import isa
 from ....dialects import graph, sched
 from ....dialects.buffer_size import extents_of, is_strided
 from ....dialects.dims.expressions import bounded, is_at_least
+from ....dialects.low.constant_integer import constant_integer
 from ....dialects.modules.canonical_text import AttributeTexts, canonical_text
 from ....dialects.modules.kernel_access import launches_of
 
@@ -95,18 +96,11 @@ def _row_used(argument: BlockArgument) -> int | None:
     found: int | None = None
     for use in argument.uses:
         place = _FIRST_INDEX.get(type(use.operation))
-        row = None if place is None else _number(use.operation.operands[place])
+        row = None if place is None else constant_integer(use.operation.operands[place])
         if row is None or row != (row if found is None else found):
             return None
         found = row
     return found
-
-
-def _number(index: SSAValue) -> int | None:
-    owner = index.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _has_row(launch: sched.LaunchOp, parameter: BlockArgument, row: int) -> bool:

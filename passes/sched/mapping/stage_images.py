@@ -57,7 +57,7 @@ from xdsl.passes import ModulePass
 from ....dialects import sched
 from ....dialects.buffer_size import nbytes_bound
 from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.modules.kernel_access import accesses_of, kernels_of
+from ....dialects.modules.kernel_access import accesses_of, kernels_of, launches_of
 from ....dialects.sched import Level, MappingAttr
 from ...indices.access import planned_dims
 from ...indices.analysis import IndexAnalysis
@@ -97,10 +97,7 @@ class StageImagesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l2_nbytes", "staged_nbytes")
-        launches: dict[str, list[sched.LaunchOp]] = {}
-        for item in op.walk():
-            if isinstance(item, sched.LaunchOp):
-                launches.setdefault(item.kernel.root_reference.data, []).append(item)
+        launches = launches_of(op)
         kernels = {name: each for name, each in kernels_of(op).items() if isinstance(each, sched.KernelOp)}
         names = KernelNames(op)
         for name, kernel in list(kernels.items()):

@@ -14,6 +14,7 @@ from tenon.backends.steps import HostStep
 from tenon.compiler.compile import compile_own
 from tenon.dialects.modules.parsing import parse_module
 from tenon.dialects.rearrangement import Rearrangement
+from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.plan.plan_codec import decode, encode
 
 TEXT = """
@@ -63,7 +64,8 @@ def test_programs_with_copies_of_the_hosts(backend: str) -> None:
 
 def test_plans_keep_what_is_copied() -> None:
     with tenon.compile(TEXT) as executable:
-        plan: Any = executable.program  # pyright: ignore[reportAttributeAccessIssue]
+        assert isinstance(executable, DeviceExecutable)
+        plan = executable.program
         assert [str(call) for call in plan.host_calls] == [
             "rearrange as [3, 4]",
             "rearrange as [12]",
@@ -97,11 +99,13 @@ func.func @f(%x: tensor<8x96xf32>, %w: tensor<96x160xf32> {tenon.frozen}, %s: te
 @pytest.mark.parametrize("backend", ["llvm", "opencl"])
 def test_copies_of_frozen_weights_are_no_kernels_what_is_computed_of_them_is(backend: str) -> None:
     with compile_own(parse_module(FROZEN), backend=backend, part="preparation") as preparation:
-        plan: Any = preparation.program  # pyright: ignore[reportAttributeAccessIssue]
+        assert isinstance(preparation, DeviceExecutable)
+        plan = preparation.program
         assert sum(isinstance(step, HostStep) for step in plan.steps) == 1
         assert len(plan.launches) == 1
     with compile_own(parse_module(FROZEN), backend=backend) as whole:
-        assert not any(isinstance(step, HostStep) for step in whole.program.steps)  # pyright: ignore[reportAttributeAccessIssue]
+        assert isinstance(whole, DeviceExecutable)
+        assert not any(isinstance(step, HostStep) for step in whole.program.steps)
 
 
 @pytest.mark.parametrize("backend", ["llvm", "opencl"])

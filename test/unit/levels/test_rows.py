@@ -240,7 +240,8 @@ def test_rows_of_nodes_are_read_and_written_in_part() -> None:
     assert plan.reads == ("n", "m") and plan.writes == ("m",)
     for backend in ("llvm", "opencl"):
         with tenon.compile(ADD + NODES, backend=backend) as executable:
-            nodes: Any = executable.nodes  # pyright: ignore[reportAttributeAccessIssue]
+            assert isinstance(executable, DeviceExecutable)
+            nodes = executable.nodes
             nodes["n"], nodes["m"] = numbers(2, 3), np.zeros((2, 3), np.float32)
             executable(numbers(3))
             np.testing.assert_array_equal(nodes["m"], [np.zeros(3), numbers(3) + numbers(2, 3)[0]])
