@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,10 @@ class Threshold:
     @property
     def value(self) -> Number:
         return getattr(import_module(f"tenon.passes.{self.module}"), self.name)
+
+
+def _repeated(x: Any, times: int) -> Any:
+    return tnp.repeat(x, times, axis=1)
 
 
 def _chain(x: Any) -> Any:
@@ -336,6 +341,11 @@ _PERMUTED = tuple(
 )
 """Permutations whose last dim fills no whole squares."""
 
+_REPEATED = tuple(
+    Program(f"each of 512x1024 {n} times", partial(_repeated, times=n), ((512, 1024),)) for n in (5, 7, 8)
+)
+"""Elements that come several times in a row."""
+
 _TALL = tuple(
     Program(f"{n}x{m} by a vector", _matrix_by_vector, ((n, m), (m,)))
     for n, m in ((60_000, 128), (20_000, 300), (8_000, 1_000), (3_000, 4_000))
@@ -378,6 +388,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.loops.share_matrix_reads", "MOST_THREADS", (0,), (), _BOTH_SIDES),
     Threshold("sched.mapping.map_axes", "ROWS_AT_ONCE", (1, 2, 8), (), _BOTH_SIDES),
     Threshold("sched.mapping.map_axes", "FEW_SQUARES", (0, 1, 1 << 20), (), _PERMUTED),
+    Threshold("sched.planning.unrolling.interleaved", "MOST_APART", (4, 8), (), _REPEATED),
     Threshold("sched.mapping.map_axes", "SHORT_ROW_NBYTES", (0, 1 << 30), (), _TALL),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
@@ -518,7 +529,11 @@ BY_DESIGN: Mapping[str, str] = {
     "separate_preparation.MOST_GROWTH": "what is kept of an array takes no more than twice its memory",
     "handovers.MOST_ACCESSES": "half of the 16 sums of a tile, which are as many matrices",
     "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
-    "unrolled_results.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
+    "interleaved.MOST_HEAVY": "rules of planning: more reads of a value in one kernel are by way of a buffer",
+    "interleaved.MOST_LIGHT": "likewise",
+    "interleaved.MOST_OPS": "how much of a program is looked through for one result",
+    "interleaved.MOST_TOGETHER": "as many as LLVM interleaves",
+    "tile_sums.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
     "fusion_cost.LEFT_BY_MASK": "triangles, and rows that get fewer, are half of a matrix",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "loop_cost.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",

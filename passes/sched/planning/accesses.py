@@ -71,6 +71,11 @@ class Kernel:
     )
     """What was found of elements on the way to the products that they are made of, likewise."""
 
+    @property
+    def all_stored(self) -> list[Indices]:
+        """Where an iteration stores elements of the root's value: several where axes of it are unrolled."""
+        return [self.stored, *(access.indices for access in self.members[self.root][1:])]
+
     def ordered_axes(self) -> tuple[Axis, ...]:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
         last = len(self.prefixes)

@@ -342,17 +342,17 @@ class _Placer:
 
     def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
         """
-        Returns whether each iteration of `kernel` reads no other element than the one it stores. An update of
+        Returns whether each iteration of `kernel` reads no other elements than those it stores. An update of
         something else does not: that is copied to where it stores before; nor does a kernel that keeps other
         values in its result's memory meanwhile.
         """
-        stored = kernel.stored
+        stored = kernel.all_stored
         if kernel.in_result is not None:
             return False
         if isinstance(kernel.root, UPDATING_OPS) and kernel.root.source is not read.result:
             return False
         return all(
-            _are_equal(access.indices, stored)
+            any(_are_equal(access.indices, each) for each in stored)
             for access in self._plan.accesses[read.result]
             if access.kernel is kernel
         )

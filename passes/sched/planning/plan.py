@@ -58,7 +58,7 @@ from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
 from .own.scatter import one_update
-from .unrolled_results import unrolled
+from .unrolling.unrolled_results import unrolled
 
 # By design: what is read of carried values are counters and rows, a few ops from where they are stored.
 DEPENDENCE_LIMIT = 64
@@ -295,14 +295,16 @@ class _Planner:
             stored = tuple(
                 start + index * step for start, index, step in zip(starts, indices, op.steps, strict=True)
             )
+        if self._start_unrolled(op, axes):
+            return
         if isinstance(op, graph.ConcatOp):
             self._start_parts(op, axes)
-        elif not self._start_unrolled(op, axes):
+        else:
             self._start_kernel_over(op, axes, indices, stored)
 
     def _start_unrolled(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
-        """Starts a kernel that stores several elements in each iteration, if these are of the same ones."""
-        found = unrolled(op, axes)
+        """Starts a kernel that stores several elements in each iteration, if that is worth it."""
+        found = unrolled(op, axes, self.estimates.target)
         if found is None:
             return False
         outer, (first, *others) = found

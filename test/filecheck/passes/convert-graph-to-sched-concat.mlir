@@ -30,10 +30,10 @@ func.func @large(%a: tensor<64x300xf32>, %b: tensor<64x400xf32>) -> tensor<64x70
 // CHECK-COUNT-2: low.select
 // CHECK-NOT: sched.kernel
 // CHECK-LABEL: sched.program @small
-func.func @small(%a: tensor<f32>, %b: tensor<2xf32>) -> tensor<4xf32> {
+func.func @small(%a: tensor<f32>, %b: tensor<7xf32>) -> tensor<9xf32> {
   %s = graph.reshape %a : tensor<f32> -> tensor<1xf32>
-  %y = graph.concat %s, %b, %s axis 0 : tensor<1xf32>, tensor<2xf32>, tensor<1xf32> -> tensor<4xf32>
-  func.return %y : tensor<4xf32>
+  %y = graph.concat %s, %b, %s axis 0 : tensor<1xf32>, tensor<7xf32>, tensor<1xf32> -> tensor<9xf32>
+  func.return %y : tensor<9xf32>
 }
 
 // A reader of a concatenation reads only what its indices reach.

@@ -1,5 +1,5 @@
 """
-Which axes of a result a kernel unrolls, so that it makes several elements of the same ones in one iteration.
+The axes along which a result has the sums of a tile, of which all are made at once.
 
 The four sums of a tile, or the two that are neighbours in a result, are made of the same elements, and of
 sums of these. A kernel that has them all in one iteration loads each element once, and computes what they
@@ -8,46 +8,18 @@ share once.
 
 from __future__ import annotations
 
-from itertools import product
-
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects import graph
-from ...indices.access import Indices, operand_indices, summed_at
-from ...indices.expressions import Axis, IndexExpr, constant, variable
+from .....dialects import graph
+from ....indices.access import Indices, operand_indices, summed_at
+from ....indices.expressions import Axis, variable
 
 # By design: what follows a convolution are a bias, a residual and an activation.
 MOST_OPS = 32
 """How many ops are looked at to find a transform that a result is made of."""
 
 
-def unrolled(op: Operation, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, ...], list[Indices]] | None:
-    """
-    Returns other axes for a result with an axis for each dim, and the indices of the elements that each of
-    their iterations makes; None where nothing is gained.
-    """
-    steps = _steps(op, tuple(map(variable, axes)))
-    if not steps:
-        return None
-    outer: list[Axis] = []
-    choices: list[list[IndexExpr]] = []
-    for axis in axes:
-        extent, step = axis.extent, steps.get(axis)
-        if step is None or not isinstance(extent, int):
-            outer.append(axis)
-            choices.append([variable(axis)])
-            continue
-        count = -(-extent // step)
-        start = constant(0)
-        if count > 1:
-            outer.append(Axis(count, axis.hint))
-            start = variable(outer[-1]) * step
-        # Of the last ones, those that are missing are made again of the last.
-        choices.append([(start + number).clamp(extent - 1) for number in range(step)])
-    return tuple(outer), list(dict.fromkeys(product(*choices)))
-
-
-def _steps(op: Operation, indices: Indices) -> dict[Axis, int]:
+def tile_steps(op: Operation, indices: Indices) -> dict[Axis, int]:
     """Returns the axes that tell which sum of a tile an element is, each with how many sums there are."""
     found: dict[Axis, int] = {}
     waiting: list[tuple[Operation, Indices]] = [(op, indices)]
