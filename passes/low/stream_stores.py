@@ -16,6 +16,8 @@ A store is marked where
 - it stores a vector, in loops of known bounds each of which moves it: no element is stored twice but at the
   ends of rows,
 - the kernel reads nothing of that buffer,
+- each row begins at a line where the first one does, unless rows are long: what is left over at the ends of
+  rows is stored as usual, and next to lines that pass the caches by such take 2 to 20 times as long,
 - all that the kernel touches is `BEYOND` times the third cache, or `BEYOND_TURNED` times where what it stores
   was transposed: those are whole lines far from each other, which are many misses.
 
@@ -31,7 +33,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf, vector
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -41,6 +43,7 @@ from ...dialects import low
 from ...dialects.buffer_size import known_nbytes
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 from ...dialects.low.constant_integer import constant_integer
+from ..machine.cost import LINE_NBYTES
 from ..machine.target import L3_NBYTES, check_positive
 
 BEYOND = 1.5
@@ -55,6 +58,17 @@ BEYOND_TURNED = 0.5
 The same where what is stored was transposed. On that Zen 4 transposes of 16 to 48 MiB take 0.6 to 0.72 of the
 time, of 128 MiB 0.33.
 """
+
+LONG_ROW_NBYTES = 1 << 16
+"""
+Rows of so many bytes need not be whole lines. On that Zen 4 adding a row to 40 MiB of f64 takes 0.56 to 0.88
+of the time where rows are 128 bytes to 16 KiB of whole lines; of 160, 288 and 800 bytes it took 18, 9 and 4
+times as long, of 4000 bytes 1.2, of 32 KiB and more it makes no difference.
+"""
+
+# By design: rows that are long have a thousandth of their elements there.
+END_SHARE = 100
+"""What stores less than such a part of a buffer is what is left over at the ends of rows."""
 
 _Access = memref.LoadOp | memref.StoreOp | vector.LoadOp | vector.StoreOp
 
@@ -78,7 +92,7 @@ class StreamStoresPass(ModulePass):
         if sum(known_nbytes(each.type) for each in kernel.body.block.args) < BEYOND_TURNED * self.l3_nbytes:
             return
         touched: defaultdict[SSAValue, int] = defaultdict(int)
-        stores: list[vector.StoreOp] = []
+        stores: dict[vector.StoreOp, int] = {}
         loaded: set[SSAValue] = set()
         for op in kernel.walk():
             if not isinstance(op, _Access):
@@ -90,8 +104,13 @@ class StreamStoresPass(ModulePass):
             if isinstance(op, memref.LoadOp | vector.LoadOp):
                 loaded.add(buffer)
             elif isinstance(op, vector.StoreOp) and moved:
-                stores.append(op)
+                stores[op] = moved
         nbytes = sum(min(moved, known_nbytes(buffer.type)) for buffer, moved in touched.items())
+        in_parts = {
+            store.base
+            for store, moved in stores.items()
+            if moved * END_SHARE >= touched[store.base] and not _has_whole_lines(store)
+        }
         for store in stores:
             beyond = BEYOND_TURNED if _is_turned(store) else BEYOND
             if (
@@ -99,6 +118,7 @@ class StreamStoresPass(ModulePass):
                 and isinstance(store.base, BlockArgument)
                 and store.base not in loaded
                 and _is_moved_by_all(store, kernel)
+                and store.base not in in_parts
             ):
                 store.properties["nontemporal"] = BoolAttr.from_bool(True)
 
@@ -142,6 +162,47 @@ def _is_moved_by_all(store: vector.StoreOp, kernel: low.KernelOp) -> bool:
     return all(loop.body.block.args[0] in seen for loop in loops) and all(
         kernel.grid.data[dimension.number] == 1 or dimension in axes for dimension in low.Dimension
     )
+
+
+def _has_whole_lines(store: vector.StoreOp) -> bool:
+    """Returns whether the rows that a store, and the loops around it, go over begin at lines or are long."""
+    (index,) = store.indices
+    nbytes, lanes = NBYTES[element_type_of(store.vector.type)], lanes_of(store.vector.type) or 1
+    terms, number = _terms(index)
+    # Vectors of half a line come one after the other.
+    if number * nbytes % min(lanes * nbytes, LINE_NBYTES):
+        return False
+    inner = store.parent_op()
+    for value, factor in terms.items():
+        step = 1
+        if isinstance(value, BlockArgument) and isinstance(loop := value.block.parent_op(), scf.ForOp):
+            if loop is inner and factor == 1:
+                continue
+            step = constant_integer(loop.step) or 1
+        apart = factor * step * nbytes
+        if apart % LINE_NBYTES and abs(apart) < LONG_ROW_NBYTES:
+            return False
+    return True
+
+
+def _terms(index: SSAValue) -> tuple[dict[SSAValue, int], int]:
+    """Returns the values that an index is the sum of, each with its factor, and the number beside them."""
+    known = constant_integer(index)
+    if known is not None:
+        return {}, known
+    op = index.owner
+    if isinstance(op, arith.AddiOp):
+        terms, number = _terms(op.lhs)
+        others, other_number = _terms(op.rhs)
+        for value, factor in others.items():
+            terms[value] = terms.get(value, 0) + factor
+        return terms, number + other_number
+    if isinstance(op, arith.MuliOp):
+        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if (times := constant_integer(other)) is not None:
+                terms, number = _terms(one)
+                return {value: factor * times for value, factor in terms.items()}, number * times
+    return {index: 1}, 0
 
 
 def _behind(values: Sequence[SSAValue], block: Block | None = None) -> set[SSAValue]:

@@ -142,3 +142,34 @@ low.kernel @turned(%x: memref<256xf32>, %y: memref<256xf32>) grid [1, 1, 1] bloc
     }
   }
 }
+
+// Rows of 80 bytes begin in the middle of lines, and so do vectors of rows that stand beside one another.
+// CHECK-LABEL: low.kernel @rows(
+// CHECK-NOT:   nontemporal
+low.kernel @rows(%x: memref<1280xf32>, %y: memref<1280xf32>) grid [64, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c20 = arith.constant 20 : index
+  %row = low.block_id x
+  %first = arith.muli %row, %c20 : index
+  scf.for %i = %c0 to %c16 step %c8 {
+    %at = arith.addi %first, %i : index
+    %v = vector.load %x[%at] : memref<1280xf32>, vector<8xf32>
+    vector.store %v, %y[%at] : memref<1280xf32>, vector<8xf32>
+  }
+}
+// CHECK-LABEL: low.kernel @beside(
+// CHECK-NOT:   nontemporal
+low.kernel @beside(%x: memref<1280xf32>, %y: memref<1280xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %c20 = arith.constant 20 : index
+  %c80 = arith.constant 80 : index
+  %c1280 = arith.constant 1280 : index
+  scf.for %i = %c0 to %c1280 step %c80 {
+    %v = vector.load %x[%i] : memref<1280xf32>, vector<16xf32>
+    vector.store %v, %y[%i] : memref<1280xf32>, vector<16xf32>
+    %at = arith.addi %i, %c20 : index
+    vector.store %v, %y[%at] : memref<1280xf32>, vector<16xf32>
+  }
+}

@@ -24,6 +24,10 @@ def added(x: Any) -> Any:
     return x + 1
 
 
+def added_row(x: Any) -> Any:
+    return x + tnp.arange(x.shape[1], dtype=x.dtype)
+
+
 def turned(x: Any) -> Any:
     return tnp.transpose(x) * 2
 
@@ -39,10 +43,10 @@ def repeated(x: Any) -> Any:
 FUNCTIONS = [added, turned, of_rows, repeated]
 
 
-def low_module(function: Any, x: Array, l3_nbytes: int) -> ModuleOp:
-    """Returns the low program, for a machine with so much of a third cache."""
+def low_module(function: Any, x: Array, l3_nbytes: int, vector_nbytes: int = 32) -> ModuleOp:
+    """Returns the low program, for a machine with so much of a third cache, and vectors of so many bytes."""
     module = parse_module(str(tenon.jit(function).lower(x).module))
-    sizes = f"{{l3-nbytes={l3_nbytes}}}"
+    sizes = f"{{l3-nbytes={l3_nbytes} vector-nbytes={vector_nbytes}}}"
     PassManager(f"graph-pipeline,sched-pipeline{sizes},low-pipeline{sizes}").run(context(), module)
     return module
 
@@ -57,10 +61,15 @@ def placed(x: Array, offset: int) -> Array:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "i1"])
-@pytest.mark.parametrize("columns", [96, 107])
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_results_are_the_same_bits(function: Any, columns: int, dtype: str):
-    x = np.random.default_rng(0).uniform(1, 9, (80, columns)).astype(dtype)
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        *((each, (128, 192)) for each in FUNCTIONS),
+        *((each, (2, 70_003)) for each in FUNCTIONS if each is not turned),
+    ],
+)
+def test_results_are_the_same_bits(function: Any, shape: tuple[int, int], dtype: str):
+    x = np.random.default_rng(0).uniform(1, 9, shape).astype(dtype)
     plain = low_module(function, x, 1 << 25)
     streamed = low_module(function, x, 1)
     assert STREAMED not in str(plain) and STREAMED in str(streamed)
@@ -72,6 +81,19 @@ def test_results_are_the_same_bits(function: Any, columns: int, dtype: str):
             executable(x, out=out)
             assert out.tobytes() == expected.tobytes(), offset
         assert executable(x).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("vector_nbytes", [32, 64])
+@pytest.mark.parametrize(
+    ("function", "shape"), [(added_row, (80, 100)), (turned, (20, 800)), (turned, (36, 160))]
+)
+def test_rows_that_are_no_whole_lines_stay_in_the_caches(
+    function: Any, shape: tuple[int, int], vector_nbytes: int
+):
+    x = np.ones(shape, np.float32)
+    assert STREAMED not in str(low_module(function, x, 1, vector_nbytes))
+    whole = np.ones([-(-extent // 16) * 16 for extent in shape], np.float32)
+    assert STREAMED in str(low_module(function, whole, 1, vector_nbytes))
 
 
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
