@@ -52,13 +52,13 @@ from .accesses import (
     hint_of,
     hoisted_loops,
 )
+from .axes.chosen_axes import chosen_axes
 from .fusion_rules import Candidate, Decision, decide, obey, with_figures
 from .known_estimates import KnownEstimates
 from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
 from .own.scatter import one_update
-from .unrolling.unrolled_results import unrolled
 
 # By design: what is read of carried values are counters and rows, a few ops from where they are stored.
 DEPENDENCE_LIMIT = 64
@@ -295,16 +295,16 @@ class _Planner:
             stored = tuple(
                 start + index * step for start, index, step in zip(starts, indices, op.steps, strict=True)
             )
-        if self._start_unrolled(op, axes):
+        if self._start_over_others(op, axes):
             return
         if isinstance(op, graph.ConcatOp):
             self._start_parts(op, axes)
         else:
             self._start_kernel_over(op, axes, indices, stored)
 
-    def _start_unrolled(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
+    def _start_over_others(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
         """Starts a kernel that stores several elements in each iteration, if that is worth it."""
-        found = unrolled(op, axes, self.estimates.target)
+        found = chosen_axes(op, axes, self.estimates.target)
         if found is None:
             return False
         outer, (first, *others) = found

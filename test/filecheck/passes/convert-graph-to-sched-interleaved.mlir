@@ -89,10 +89,7 @@ func.func @named(%x: tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims
   func.return %y : tensor<?xf32, #graph.dims<2 * n>>
 }
 
-// Eight times are a shift, more parts than LLVM interleaves are kernels of their own, and so are parts that sum up.
-// CHECK-LABEL: sched.kernel @eight_0
-// CHECK: sched.axis %i = 320 {
-// CHECK: arith.divui
+// More parts than LLVM interleaves are kernels of their own, and so are parts that sum up.
 // CHECK-LABEL: sched.kernel @nine_0
 // CHECK: sched.axis %j = 5 {
 // CHECK-LABEL: sched.kernel @nine_1
@@ -100,12 +97,6 @@ func.func @named(%x: tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims
 // CHECK: sched.reduce
 // CHECK-LABEL: sched.kernel @sums_1
 // CHECK: sched.reduce
-func.func @eight(%x: tensor<40xf32>) -> tensor<320xf32> {
-  %0 = graph.reshape %x : tensor<40xf32> -> tensor<40x1xf32>
-  %1 = graph.broadcast %0 : tensor<40x1xf32> -> tensor<40x8xf32>
-  %y = graph.reshape %1 : tensor<40x8xf32> -> tensor<320xf32>
-  func.return %y : tensor<320xf32>
-}
 func.func @nine(%a: tensor<4000x5xf32>, %b: tensor<4000x4xf32>) -> tensor<4000x9xf32> {
   %y = graph.concat %a, %b axis 1 : tensor<4000x5xf32>, tensor<4000x4xf32> -> tensor<4000x9xf32>
   func.return %y : tensor<4000x9xf32>

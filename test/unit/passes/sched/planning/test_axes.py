@@ -1,4 +1,4 @@
-"""Short axes are unrolled, so that vectors are interleaved: what is computed stays the same."""
+"""Kernels with other axes than their results: unrolled, and in pieces. What is computed is the same."""
 
 from __future__ import annotations
 
@@ -61,6 +61,19 @@ PROGRAMS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda m, a: m.stack([a + m.arange(70.0), m.ones(70), a], axis=1) * m.asarray([1.0, 2.0, 3.0]),
         [(70,)],
     ),
+    "heads": (lambda m, x: m.reshape(m.permute_dims(x, (0, 2, 1, 3)), (2, 19, 60)), [(2, 5, 19, 12)]),
+    "all of it": (lambda m, x: m.reshape(m.permute_dims(x, (1, 0, 2)), (-1,)) * 2, [(5, 19, 12)]),
+    "turned": (lambda m, x: m.reshape(m.permute_dims(x, (1, 0)), (-1,)), [(33, 50)]),
+    "patches": (
+        lambda m, x: m.reshape(m.permute_dims(m.reshape(x, (3, 4, 8, 5, 9)), (1, 3, 0, 2, 4)), (20, 216)),
+        [(3, 32, 45)],
+    ),
+    "kronecker": (
+        lambda m, a, b: m.reshape(a[:, None, :, None] * b[None, :, None, :], (45, 108)),
+        [(5, 9), (9, 12)],
+    ),
+    "tiled and repeated": (lambda m, x, y: m.tile(x, (3, 4)) + m.repeat(y, 30, axis=1), [(5, 15), (15, 2)]),
+    "of no one period": (lambda m, x, y: m.repeat(x, 12, axis=0) * m.repeat(y, 9, axis=0), [(15,), (20,)]),
     "one row": (lambda m, a, b: m.stack([a, b], axis=-1), [(1, 1), (1, 1)]),
 }
 
@@ -160,6 +173,15 @@ def test_named_dims(backend: str) -> None:
         dynamic={"x": dims},
         backend=backend,
     )
+    heads = tenon.jit(
+        lambda x: tnp.reshape(tnp.permute_dims(tnp.reshape(x, (x.shape[0], 3, 4, -1)), (0, 2, 1, 3)), (-1,)),
+        dynamic={"x": {0: tenon.Dim("h", 1, 64)}},
+        backend=backend,
+    )
+    for n in (1, 9, 64):
+        x = np.arange(n * 60.0).reshape(n, 60)
+        expected = x.reshape(n, 3, 4, 5).transpose(0, 2, 1, 3).reshape(-1)
+        np.testing.assert_array_equal(np.asarray(heads(x)), expected)
     for shape in ((1, 1), (7, 13), (64, 33)):
         x = np.arange(float(np.prod(shape))).reshape(shape)
         np.testing.assert_array_equal(np.asarray(twice(x)), x.repeat(2, 0).repeat(3, 1))
@@ -171,8 +193,8 @@ def test_named_dims(backend: str) -> None:
 def _views(draw: st.DrawFn) -> tuple[Function, list[tuple[int, ...]]]:
     """Draws a few views of short axes, one after the other, of two arrays."""
     shape = tuple(draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
-    kinds = ["stack", "repeat", "turn", "flat", "join", "slice", "add"]
-    steps = draw(st.lists(st.sampled_from(kinds), max_size=5))
+    kinds = ["stack", "repeat", "turn", "flat", "join", "slice", "add", "part", "join dims"]
+    steps = draw(st.lists(st.sampled_from(kinds), max_size=7))
     numbers = draw(st.lists(st.integers(0, 7), min_size=len(steps), max_size=len(steps)))
 
     def function(m: Any, x: Any, y: Any) -> Any:
@@ -183,6 +205,10 @@ def _views(draw: st.DrawFn) -> tuple[Function, list[tuple[int, ...]]]:
                     x = m.stack([x, x * 2, x + 1][: 2 + number % 2], axis=-1)
                 case "repeat" if x.size < 2000:
                     x = m.repeat(x, 2 + number, axis=axis)
+                case "part" if x.shape[-1] % (2 + number) == 0 and x.ndim < 5:
+                    x = m.reshape(x, (*x.shape[:-1], -1, 2 + number))
+                case "join dims" if x.ndim > 1:
+                    x = m.reshape(x, (*x.shape[:-2], -1))
                 case "turn":
                     x = m.permute_dims(x, tuple((each + number) % x.ndim for each in range(x.ndim)))
                 case "flat":

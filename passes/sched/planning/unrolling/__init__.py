@@ -1,1 +1,0 @@
-"""Which axes of a result a kernel unrolls, so that an iteration makes several elements of it."""
