@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import i32, i64
@@ -70,7 +71,7 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     ranges = [each for each in found if each is not None]
     if len(ranges) < len(found):
         return None
-    least, greatest = _combined(op, ranges)
+    least, greatest = combined(op, ranges)
     limit = 1 << (width - 1)
     return (least, greatest) if -limit <= least and greatest < limit else None
 
@@ -79,7 +80,8 @@ def _is_number(value: SSAValue) -> bool:
     return tensor_type_of(value, "graph.lt").get_num_dims() == 0
 
 
-def _combined(op: Operation, ranges: list[Range]) -> Range:
+def combined(op: Operation, ranges: Sequence[Range]) -> Range:
+    """Returns the range of what an op of `graph` computes of operands with these ranges."""
     match op:
         case graph.AddOp():
             return ranges[0][0] + ranges[1][0], ranges[0][1] + ranges[1][1]
@@ -92,6 +94,11 @@ def _combined(op: Operation, ranges: list[Range]) -> Range:
             return max(ranges[0][0], ranges[1][0]), max(ranges[0][1], ranges[1][1])
         case graph.MinOp():
             return min(ranges[0][0], ranges[1][0]), min(ranges[0][1], ranges[1][1])
+        case graph.NegOp():
+            return -ranges[0][1], -ranges[0][0]
+        case graph.AbsOp():
+            low, high = ranges[0]
+            return max(low, -high, 0), max(-low, high)
         case _:
             return ranges[0]
 

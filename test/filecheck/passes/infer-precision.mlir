@@ -46,3 +46,30 @@ func.func @wide_factors(%x: tensor<2x8xf32>, %w: tensor<8x4xi32>, %v: tensor<8x4
   %d = graph.contract %x, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2x8xf32>, tensor<8x4xbf16> -> tensor<2x4xf32>
   func.return %c, %d : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// Masks compare indices of 32 bits, of named dims too, where these have a bound.
+// CHECK-LABEL: @causal
+// CHECK-NOT: i64
+// CHECK: graph.ge {{.*}} : tensor<128x128xi32>
+func.func @causal(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %i = graph.iota axis 0 : tensor<128x128xi64>
+  %j = graph.iota axis 1 : tensor<128x128xi64>
+  %m = graph.ge %i, %j : tensor<128x128xi64>
+  %s = graph.select %m, %x, %y : tensor<128x128xf32>
+  func.return %s : tensor<128x128xf32>
+}
+// CHECK-LABEL: @named
+// CHECK: graph.lt {{.*}} : tensor<?xi32, #graph.dims<n>>
+// CHECK: graph.lt {{.*}} : tensor<?xi64, #graph.dims<m>>
+graph.dim @n min 1 max 100
+graph.dim @m min 1 max 2147483647
+func.func @named(%k: tensor<?xi32, #graph.dims<n>>, %l: tensor<?xi32, #graph.dims<m>>) -> (tensor<?xi1, #graph.dims<n>>, tensor<?xi1, #graph.dims<m>>) {
+  %i = graph.iota axis 0 : tensor<?xi64, #graph.dims<n>>
+  %c = graph.cast %k : tensor<?xi32, #graph.dims<n>> -> tensor<?xi64, #graph.dims<n>>
+  %a = graph.lt %i, %c : tensor<?xi64, #graph.dims<n>>
+  %j = graph.iota axis 0 : tensor<?xi64, #graph.dims<m>>
+  %d = graph.cast %l : tensor<?xi32, #graph.dims<m>> -> tensor<?xi64, #graph.dims<m>>
+  %twice = graph.add %j, %j : tensor<?xi64, #graph.dims<m>>
+  %b = graph.lt %twice, %d : tensor<?xi64, #graph.dims<m>>
+  func.return %a, %b : tensor<?xi1, #graph.dims<n>>, tensor<?xi1, #graph.dims<m>>
+}

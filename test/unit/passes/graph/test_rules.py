@@ -21,6 +21,7 @@ from tenon.passes.graph.rules import (
     fast_math,
     folding,
     identities,
+    index_widths,
     integers,
     logic,
     powers,
@@ -595,9 +596,41 @@ def products_of_narrow() -> Iterator[Rewrite]:
         yield product(narrow, wide, TURNED)
 
 
+def masked(op: str, left: str, right: str, shape: str = "5x6") -> Rewrite:
+    """Returns a comparison of what is computed of %i and %j, the indices of the rows and columns."""
+    t = f"tensor<{shape}xi64>"
+    used = left + right
+    body = "".join(
+        f"%{name} = graph.iota axis {axis} : {t}\n" for axis, name in enumerate("ij") if name in used
+    )
+    body += f"%a = graph.{left} : {t}\n" if " " in left else ""
+    body += f"%r = graph.{op} {'%a' if ' ' in left else '%' + left}, %{right} : {t}"
+    return Rewrite(index_widths.CompareIndices, (f"{shape}xi64",), body, f"{shape}xi1")
+
+
+def masks() -> Iterator[Rewrite]:
+    for op in ("eq", "ne", "lt", "le", "gt", "ge"):
+        yield masked(op, "i", "j")
+    for text in ("sub %i, %j", "add %i, %j", "mul %i, %i", "max %i, %j", "min %i, %j", "neg %i"):
+        yield masked("lt", text, "j")
+    t = "tensor<5x6xi64>"
+    body = f"%i = graph.iota axis 0 : {t}\n%c = graph.constant dense<-2147483648> : {t}\n"
+    body += "%s = graph.sub %i, %i : tensor<5x6xi64>\n%b = graph.abs %s : tensor<5x6xi64>\n"
+    yield Rewrite(index_widths.CompareIndices, (), f"{body}%r = graph.gt %b, %c : {t}", "5x6xi1")
+    # Indices as views, and lengths of 32 bits and fewer.
+    body = "%i = graph.iota axis 0 : tensor<7xi64>\n"
+    body += "%a = graph.reshape %i : tensor<7xi64> -> tensor<7x1xi64>\n"
+    body += "%b = graph.broadcast %a : tensor<7x1xi64> -> tensor<7x3xi64>\n"
+    for type in ("i32", "i8", "ui16", "i1"):
+        cast = f"%l = graph.cast %x : tensor<3x{type}> -> tensor<3xi64>\n"
+        cast += "%m = graph.broadcast %l : tensor<3xi64> -> tensor<7x3xi64>\n"
+        text = f"{body}{cast}%r = graph.le %b, %m : tensor<7x3xi64>"
+        yield Rewrite(index_widths.CompareIndices, (f"3x{type}",), text, "7x3xi1")
+
+
 RULES = tuple(
     rule
-    for rule in (*PATTERNS, *precision.PATTERNS)
+    for rule in (*PATTERNS, *precision.PATTERNS, *index_widths.PATTERNS)
     if rule not in (*fast_math.PATTERNS, *powers.PATTERNS, folding.FoldAxisIndex)
 )
 """The rules that change no bit, but the one for programs of ranks (`canonicalize-graph-ranks.mlir`)."""
@@ -642,6 +675,7 @@ REWRITES = [
     *pushed(),
     *narrowed(),
     *products_of_narrow(),
+    *masks(),
     *constants_to_the_right(),
     *neutral_operands(),
     *absorbed_integers(),
@@ -670,6 +704,47 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
+    # What is loaded may be anything, and what is computed may not fit, be it on the way.
+    masked("lt", "i", "x"),
+    masked("lt", "add %i, %x", "j"),
+    Rewrite(
+        index_widths.CompareIndices,
+        (),
+        "%i = graph.iota axis 0 : tensor<5xi64>\n%c = graph.constant dense<2147483644> : tensor<5xi64>\n"
+        "%a = graph.add %i, %c : tensor<5xi64>\n%r = graph.lt %i, %a : tensor<5xi64>",
+        "5xi1",
+    ),
+    Rewrite(
+        index_widths.CompareIndices,
+        (),
+        "%i = graph.iota axis 0 : tensor<5xi64>\n%c = graph.constant dense<2147483647> : tensor<5xi64>\n"
+        "%a = graph.add %i, %c : tensor<5xi64>\n%b = graph.sub %a, %c : tensor<5xi64>\n"
+        "%r = graph.eq %i, %b : tensor<5xi64>",
+        "5xi1",
+    ),
+    # A loop's counter is what other passes look for.
+    Rewrite(
+        index_widths.CompareIndices,
+        ("7xi1",),
+        "%r = graph.scan %k = 4 (%s = %x) : (tensor<7xi1>) -> (tensor<7xi1>) {\n"
+        "%i = graph.iota axis 0 : tensor<7xi64>\n%c = graph.broadcast %k : tensor<i64> -> tensor<7xi64>\n"
+        "%m = graph.lt %i, %c : tensor<7xi64>\n%o = graph.xor %m, %s : tensor<7xi1>\n"
+        "graph.yield %o : tensor<7xi1>\n}",
+        "7xi1",
+    ),
+    # Nothing is computed of numbers alone, and other types have their own width.
+    Rewrite(
+        index_widths.CompareIndices,
+        ("5xi32",),
+        "%a = graph.cast %x : tensor<5xi32> -> tensor<5xi64>\n%r = graph.lt %a, %a : tensor<5xi64>",
+        "5xi1",
+    ),
+    Rewrite(
+        index_widths.CompareIndices,
+        (),
+        "%i = graph.iota axis 0 : tensor<5xui64>\n%r = graph.lt %i, %i : tensor<5xui64>",
+        "5xi1",
+    ),
     # No narrower than what is multiplied.
     product("i32", "f32"),
     product("f64", "f32", TURNED),
