@@ -3,8 +3,9 @@ What a function reads from outside of its arguments: its globals, its closure, a
 items of those. A program is only right as long as these are what they were when it was traced.
 
 They are found in the function's code, and in that of the Python functions that it calls by such names, or has
-in lists there. Where code takes a whole list, dict, set or object, what is in it counts. What is reached in
-other ways (a name that is computed, an attribute of a result) is not seen.
+in lists there, but for those of other packages that are installed, and of Python's own library. Where code
+takes a whole list, dict, set or object, what is in it counts. What is reached in other ways (a name that is
+computed, an attribute of a result) is not seen.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from .contents import (
     is_package_outside,
 )
 from .fingerprints import Fingerprint, of_array, of_values
+from .installed import installed_package
 from .roots import Closed, Computed, Held, Parts, Root, Test, Variable, tests_of_step
 
 _MOST_FUNCTIONS = 256
@@ -248,6 +250,8 @@ class _Search:
         self._followed: set[str] = set()
         """The keys of places whose functions were looked through."""
         self._later: deque[Callable[[], None]] = deque()
+        self._own: str | None = None
+        """The package of the first function, where that is installed."""
 
     def find(self, function: Any, static: Mapping[str, Any]) -> None:
         """Adds the watches of a function and of those that it calls; `static` are its arguments by name."""
@@ -286,6 +290,12 @@ class _Search:
                 function = MethodType(method, function)
             else:
                 return
+        package = installed_package(function.__code__.co_filename)
+        if not self._seen:
+            self._own = package
+        elif package not in (None, self._own):
+            # Such read much of their own, which nobody changes: `jax.lax.fori_loop` a thousand places.
+            return
         # Functions that call each other would be followed for ever, and a large program for very long.
         bound = {name: value for each in given for name, value in _given(each).items()}
         arguments |= bound

@@ -4,14 +4,19 @@ import collections
 import dataclasses
 import enum
 import functools
+import importlib
+import inspect
+import sys
 import types
 from array import array as PlainArray
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.frontends.calls import installed as installed_module
 from tenon.frontends.calls.guards import UnseenChangesWarning, guards_of
 
 X = np.arange(3.0)
@@ -543,3 +548,66 @@ def test_what_pytest_writes_for_assert_is_not_looked_at(recwarn: pytest.Warnings
 
     assert guards_of(checked, {}) == []
     assert not recwarn.list
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Two packages that are installed: what is in them is no code of the user's."""
+    monkeypatch.setattr(installed_module, "_package_folders", lambda: (tmp_path,))
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("installed_one", "installed_other"):
+        (tmp_path / f"{name}.py").write_text(
+            "import tenon\nRATE = 2.0\ndef scaled(x):\n    return x * RATE\n"
+            "def as_program(f):\n    return tenon.jit(lambda x: f(x) + 1)\n"
+        )
+    one, other = map(importlib.import_module, ("installed_one", "installed_other"))
+    yield one, other
+    for name in ("installed_one", "installed_other"):
+        del sys.modules[name]
+    installed_module.installed_package.cache_clear()
+
+
+def test_functions_of_installed_packages_are_seen_and_followed_no_further(installed: Any):
+    one, _ = installed
+    scaled = one.scaled
+    assert _give(lambda x: scaled(x), lambda: setattr(one, "RATE", 3.0)) == (2, 2)
+    assert len(guards_of(lambda x: one.scaled(x), {})) == 1
+
+    def replace():
+        one.scaled = lambda x: x * 5
+
+    assert _give(lambda x: one.scaled(x), replace) == (3, 5)
+
+
+def test_a_number_of_an_installed_package_that_the_function_names_is_seen(installed: Any):
+    one, _ = installed
+    assert _give(lambda x: x * one.RATE, lambda: setattr(one, "RATE", 3.0)) == (2, 3)
+
+
+def test_a_function_of_an_installed_package_reads_that_package(installed: Any):
+    one, other = installed
+    for package, expected in ((one, 4), (other, 3)):
+        jitted = one.as_program(package.scaled)
+        assert np.asarray(jitted(X))[1] == 3
+        package.RATE = 3.0
+        assert np.asarray(jitted(X))[1] == expected, package
+
+
+def test_pythons_own_library_is_followed_no_further():
+    def with_text(x):
+        return x * len(inspect.cleandoc("a"))
+
+    assert _give(with_text, lambda: None) == (1, 1)
+    assert len(guards_of(with_text, {})) <= 2
+    assert installed_module.installed_package(inspect.__file__) == ""
+    assert installed_module.installed_package("<frozen importlib._bootstrap>") == ""
+
+
+@pytest.mark.parametrize("filename", ["<string>", "<stdin>", "/somewhere/else.py", "relative.py", __file__])
+def test_what_is_typed_or_lies_elsewhere_is_the_users(filename: str):
+    assert installed_module.installed_package(filename) is None
+
+
+def test_installed_files_are_of_their_top_package():
+    assert installed_module.installed_package(pytest.__file__) == "pytest"
+    assert installed_module.installed_package(np.linalg.__file__) == "numpy"
