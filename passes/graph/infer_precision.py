@@ -10,9 +10,9 @@ Computes in the narrowest element type that gives the same bits.
 
     %d = graph.add %x, %y : tensor<4xf16>
 
-The rules and why they hold are in passes/graph/rules/precision.py, and of masks, which compare indices in 32
-bits, in index_widths.py. Programs from elsewhere are full of such casts; without them values take less
-memory, and more of them fit a vector.
+The rules and why they hold are in passes/graph/rules/precision.py, of masks, which compare indices in 32
+bits, in index_widths.py, of sums of narrow integers in narrow_sums.py. Programs from elsewhere are full of
+such casts; without them values take less memory, and more of them fit a vector.
 
 Requires: nothing. Ensures: what the module computes is unchanged, to the last bit.
 """
@@ -24,7 +24,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..rewriting.located_rewriter import rewrite_greedily
-from .rules import index_widths, precision
+from .rules import index_widths, narrow_sums, precision
+
+PATTERNS = (*precision.PATTERNS, *index_widths.PATTERNS, *narrow_sums.PATTERNS)
 
 
 @dataclass(frozen=True)
@@ -34,4 +36,4 @@ class InferPrecisionPass(ModulePass):
     name = "infer-precision"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_greedily(op, [pattern() for pattern in (*precision.PATTERNS, *index_widths.PATTERNS)])
+        rewrite_greedily(op, [pattern() for pattern in PATTERNS])

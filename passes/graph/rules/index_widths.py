@@ -17,10 +17,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ....dialects import graph
 from ....dialects.dims.attributes import DimsAttr
 from ....dialects.dims.expressions import upper_bound
-from ....dialects.element_types import element_type_of, is_float, is_unsigned, width_of
+from ....dialects.element_types import element_type_of
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ...indices.access import shape_of as planned_shape_of
-from .ranges import MOST_OPS, Range, combined
+from .ranges import MOST_OPS, Range, combined, range_of_type
 from .splats import splat
 
 LIMIT = 1 << 31
@@ -57,6 +57,7 @@ def _range_of(value: SSAValue, most_ops: int) -> Range | None:
 
 
 def _wide_range_of(value: SSAValue, most_ops: int) -> Range | None:
+    """Returns the same for what is computed of parts that fit, which may not fit itself."""
     constant = splat(value)
     if constant is not None:
         return int(constant), int(constant)
@@ -64,7 +65,7 @@ def _wide_range_of(value: SSAValue, most_ops: int) -> Range | None:
     if isinstance(op, graph.IotaOp):
         return _range_of_iota(op)
     if isinstance(op, graph.CastOp):
-        return _range_of_type(op.source)
+        return range_of_type(element_type_of(op.source.type))
     if isinstance(op, _VIEWS):
         return _range_of(op.operands[0], most_ops)
     if not isinstance(op, _ARITHMETIC) or most_ops == 0:
@@ -79,17 +80,6 @@ def _range_of_iota(op: graph.IotaOp) -> Range | None:
     if not type.has_static_shape() and not isinstance(type.encoding, DimsAttr):
         return None
     return 0, max(upper_bound(planned_shape_of(op.result, op.name)[op.axis.data]) - 1, 0)
-
-
-def _range_of_type(value: SSAValue) -> Range | None:
-    """Returns what an integer of up to 32 bits may be."""
-    type = element_type_of(value.type)
-    if is_float(type):
-        return None
-    width = width_of(type)
-    if width == 1 or is_unsigned(type):
-        return 0, (1 << width) - 1
-    return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def _has_indices(value: SSAValue) -> bool:

@@ -8,6 +8,7 @@ at least 2p + 2 bits (Figueroa, "When is double rounding innocuous?", 1995): 53 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -134,6 +135,28 @@ class NarrowComparison(RewritePattern):
                 return
 
 
+def views_of(value: SSAValue) -> tuple[list[graph.MovementOp], SSAValue]:
+    """Returns the views of one value that another one is, the first one last, and that value."""
+    views: list[graph.MovementOp] = []
+    while isinstance(value.owner, graph.MovementOp) and len(value.owner.operands) == 1:
+        views.append(value.owner)
+        value = value.owner.operands[0]
+    return views, value
+
+
+def viewed(value: SSAValue, views: Sequence[graph.MovementOp], rewriter: PatternRewriter) -> SSAValue:
+    """Returns the same views, the first one last, of a value of another element type."""
+    for view in reversed(views):
+        type = tensor_of(element_type_of(value.type), shape_of(tensor_type_of(view.results[0], view.name)))
+        new = view.create(
+            operands=(value,), result_types=(type,), properties=view.properties, attributes=view.attributes
+        )
+        new.results[0].name_hint = view.results[0].name_hint
+        rewriter.insert(new)
+        value = new.results[0]
+    return value
+
+
 class MultiplyNarrow(RewritePattern):
     """
     `contract<w>(view(cast<w>(x : n)), y) --> contract<w>(view(x), y)`, which casts its operands itself
@@ -147,31 +170,13 @@ class MultiplyNarrow(RewritePattern):
         if len(op.inputs) != 2:
             return
         for number, operand in enumerate(op.inputs):
-            views: list[graph.MovementOp] = []
-            value = operand
-            while isinstance(value.owner, graph.MovementOp) and len(value.owner.operands) == 1:
-                views.append(value.owner)
-                value = value.owner.operands[0]
+            views, value = views_of(operand)
             cast = value.owner
             if not isinstance(cast, graph.CastOp) or element_type_of(cast.result.type) != wide:
                 continue
             if NBYTES[element_type_of(cast.source.type)] >= NBYTES[wide]:
                 continue
-            narrow: SSAValue = cast.source
-            for view in reversed(views):
-                type = tensor_of(
-                    element_type_of(narrow.type), shape_of(tensor_type_of(view.results[0], view.name))
-                )
-                new = view.create(
-                    operands=(narrow,),
-                    result_types=(type,),
-                    properties=view.properties,
-                    attributes=view.attributes,
-                )
-                new.results[0].name_hint = view.results[0].name_hint
-                rewriter.insert(new)
-                narrow = new.results[0]
-            op.operands[number] = narrow
+            op.operands[number] = viewed(cast.source, views, rewriter)
             rewriter.notify_op_modified(op)
             return
 

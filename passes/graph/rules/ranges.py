@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
-from ....dialects.element_types import element_type_of
+from ....dialects.element_types import element_type_of, is_float, is_unsigned, width_of
 from ....dialects.graph.types import tensor_type_of
 from .splats import constant_like, splat
 
@@ -74,6 +74,16 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     least, greatest = combined(op, ranges)
     limit = 1 << (width - 1)
     return (least, greatest) if -limit <= least and greatest < limit else None
+
+
+def range_of_type(type: Attribute) -> Range | None:
+    """Returns the least and the greatest integer of an element type, None for floats."""
+    if is_float(type):
+        return None
+    width = width_of(type)
+    if width == 1 or is_unsigned(type):
+        return 0, (1 << width) - 1
+    return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def _is_number(value: SSAValue) -> bool:

@@ -73,3 +73,14 @@ func.func @named(%k: tensor<?xi32, #graph.dims<n>>, %l: tensor<?xi32, #graph.dim
   %b = graph.lt %twice, %d : tensor<?xi64, #graph.dims<m>>
   func.return %a, %b : tensor<?xi1, #graph.dims<n>>, tensor<?xi1, #graph.dims<m>>
 }
+
+// Sums of narrow integers that cannot be too large have fewer bits, of a dim that varies by the most that it is.
+// CHECK-LABEL: @counted
+// CHECK-NEXT: %[[A:.*]] = graph.cast %x : tensor<?x8xi1, #graph.dims<n, 8>> -> tensor<?x8xi16, #graph.dims<n, 8>>
+// CHECK-NEXT: %[[B:.*]] = graph.reduce add %[[A]] axes [0] : tensor<?x8xi16, #graph.dims<n, 8>> -> tensor<8xi16>
+// CHECK-NEXT: graph.cast %[[B]] : tensor<8xi16> -> tensor<8xi64>
+func.func @counted(%x: tensor<?x8xi1, #graph.dims<n, 8>>) -> tensor<8xi64> {
+  %a = graph.cast %x : tensor<?x8xi1, #graph.dims<n, 8>> -> tensor<?x8xi64, #graph.dims<n, 8>>
+  %s = graph.reduce add %a axes [0] : tensor<?x8xi64, #graph.dims<n, 8>> -> tensor<8xi64>
+  func.return %s : tensor<8xi64>
+}

@@ -24,6 +24,7 @@ from tenon.passes.graph.rules import (
     index_widths,
     integers,
     logic,
+    narrow_sums,
     powers,
     precision,
     pushing,
@@ -628,9 +629,32 @@ def masks() -> Iterator[Rewrite]:
         yield Rewrite(index_widths.CompareIndices, (f"3x{type}",), text, "7x3xi1")
 
 
+def summed(narrow: str, wide: str, count: int, kind: str = "add", view: str = "") -> Rewrite:
+    """Returns the sums of as many narrow integers, three of them side by side."""
+    source = f"3x{count}"
+    body = f"%a = graph.cast %x : tensor<{source}x{narrow}> -> tensor<{source}x{wide}>\n"
+    if view:
+        body += f"%v = graph.reshape %a : tensor<{source}x{wide}> -> tensor<{3 * count}x{wide}>\n"
+        body += f"%r = graph.reduce {kind} %v axes [0] : tensor<{3 * count}x{wide}> -> tensor<{wide}>"
+        return Rewrite(narrow_sums.SumNarrow, (f"{source}x{narrow}",), body, wide)
+    body += f"%r = graph.reduce {kind} %a axes [1] keep : tensor<{source}x{wide}> -> tensor<3x1x{wide}>"
+    return Rewrite(narrow_sums.SumNarrow, (f"{source}x{narrow}",), body, f"3x1x{wide}")
+
+
+def sums_of_narrow() -> Iterator[Rewrite]:
+    # The most that 16 bits hold, one more, and the most that 32 bits do.
+    yield from (summed("i1", "i64", n) for n in (0, 1, 32_767, 32_768))
+    yield from (summed("i8", "i64", n) for n in (255, 256, 257))
+    yield from (summed("ui8", wide, 128) for wide in ("i64", "ui64", "i32"))
+    yield from (summed("ui8", wide, 129) for wide in ("i64", "ui64"))
+    yield from (summed("i16", "i64", n) for n in (1, 65_535))
+    yield summed("i1", "i32", 100, view="reshape")
+    yield summed("ui16", "i64", 30, view="reshape")
+
+
 RULES = tuple(
     rule
-    for rule in (*PATTERNS, *precision.PATTERNS, *index_widths.PATTERNS)
+    for rule in (*PATTERNS, *precision.PATTERNS, *index_widths.PATTERNS, *narrow_sums.PATTERNS)
     if rule not in (*fast_math.PATTERNS, *powers.PATTERNS, folding.FoldAxisIndex)
 )
 """The rules that change no bit, but the one for programs of ranks (`canonicalize-graph-ranks.mlir`)."""
@@ -676,6 +700,7 @@ REWRITES = [
     *narrowed(),
     *products_of_narrow(),
     *masks(),
+    *sums_of_narrow(),
     *constants_to_the_right(),
     *neutral_operands(),
     *absorbed_integers(),
@@ -704,6 +729,14 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
+    # Sums that may be too large, that are no narrower, of other kinds, and of negative numbers without signs.
+    summed("i16", "i64", 65_537),
+    summed("i32", "i64", 5),
+    summed("ui8", "i32", 129),
+    summed("i8", "i16", 2),
+    summed("i8", "i64", 5, kind="max"),
+    summed("i8", "ui64", 5),
+    summed("i8", "f32", 5),
     # What is loaded may be anything, and what is computed may not fit, be it on the way.
     masked("lt", "i", "x"),
     masked("lt", "add %i, %x", "j"),
