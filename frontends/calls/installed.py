@@ -21,14 +21,15 @@ def installed_package(filename: str) -> str | None:
     if filename.startswith("<frozen "):
         return ""
     path = Path(filename)
-    for folder in _package_folders():
+    for folder in package_folders():
         if path.is_relative_to(folder):
             return path.relative_to(folder).parts[0].removesuffix(".py")
     return "" if any(path.is_relative_to(folder) for folder in _library_folders()) else None
 
 
 @cache
-def _package_folders() -> tuple[Path, ...]:
+def package_folders() -> tuple[Path, ...]:
+    """Returns the folders that packages are installed in."""
     paths = sysconfig.get_paths()
     return tuple(
         map(Path, {paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()})

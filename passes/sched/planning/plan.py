@@ -304,7 +304,7 @@ class _Planner:
 
     def _start_over_others(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
         """Starts a kernel that stores several elements in each iteration, if that is worth it."""
-        found = chosen_axes(op, axes, self.estimates.target)
+        found = chosen_axes(op, axes)
         if found is None:
             return False
         outer, (first, *others) = found

@@ -553,7 +553,7 @@ def test_what_pytest_writes_for_assert_is_not_looked_at(recwarn: pytest.Warnings
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Two packages that are installed: what is in them is no code of the user's."""
-    monkeypatch.setattr(installed_module, "_package_folders", lambda: (tmp_path,))
+    monkeypatch.setattr(installed_module, "package_folders", lambda: (tmp_path,))
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("installed_one", "installed_other"):
         (tmp_path / f"{name}.py").write_text(

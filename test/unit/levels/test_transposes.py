@@ -143,8 +143,8 @@ def test_parts_with_tails(order: tuple[int, ...], dtype: str):
 
 def test_rows_too_few_for_squares_are_transposed_in_smaller_ones():
     assert mappings((256, 14), (1, 0)) == ["14: block(14) unroll(8)", "256: vector(8)"]
-    assert mappings((256, 7), (1, 0)) == ["7: block(7) unroll(4)", "256: vector(4)"]
-    assert mappings((256, 3), (1, 0)) == ["3: block(3)", "256:"]
+    # Fewer are stored by one iteration, which planning unrolls.
+    assert mappings((256, 7), (1, 0)) == mappings((256, 3), (1, 0)) == ["256: block(256)"]
 
 
 def test_rows_too_few_go_on_along_another_axis():

@@ -17,7 +17,6 @@ from .....dialects import graph
 from .....dialects.dims.expressions import exact_quotient, row_major, without_ones
 from ....indices.access import Indices, shape_of
 from ....indices.expressions import Axis, IndexExpr, constant, linearize, variable
-from ....machine.target import Target
 from .elements import COMPUTED, MOST_OPS, elements_of
 from .interleaved import interleaved_steps, is_computed_once, is_short
 from .pieces import piece_extents
@@ -27,7 +26,7 @@ Chosen = tuple[tuple[Axis, ...], list[Indices]]
 """Axes, and the indices of the elements that each of their iterations makes."""
 
 
-def chosen_axes(op: Operation, axes: tuple[Axis, ...], target: Target) -> Chosen | None:
+def chosen_axes(op: Operation, axes: tuple[Axis, ...]) -> Chosen | None:
     """
     Returns other axes for a result with an axis for each dim, and the indices of the elements that each of
     their iterations makes; None where nothing is gained.
@@ -35,8 +34,7 @@ def chosen_axes(op: Operation, axes: tuple[Axis, ...], target: Target) -> Chosen
     if steps := tile_steps(op, tuple(map(variable, axes))):
         return _elements_of(axes, steps, {})
     last = next((axis for axis in reversed(axes) if axis.extent != 1), None)
-    # On GPUs, where neighbours are other work-items, an iteration is an element.
-    if target.groups is not None or last is None or not _may_gain(op, axes):
+    if last is None or not _may_gain(op, axes):
         return None
     found = elements_of(op, tuple(map(variable, axes)))
     if found is None:
