@@ -530,7 +530,6 @@ BY_DESIGN: Mapping[str, str] = {
     "handovers.MOST_ACCESSES": "half of the 16 sums of a tile, which are as many matrices",
     "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
     "interleaved.MOST_HEAVY": "rules of planning: more reads of a value in one kernel are by way of a buffer",
-    "interleaved.MOST_LIGHT": "likewise",
     "elements.MOST_OPS": "how much of a program is looked through for one result",
     "interleaved.MOST_TOGETHER": "as many as LLVM interleaves",
     "tile_sums.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",

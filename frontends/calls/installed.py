@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import site
-import sysconfig
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -24,19 +24,13 @@ def installed_package(filename: str) -> str | None:
     for folder in package_folders():
         if path.is_relative_to(folder):
             return path.relative_to(folder).parts[0].removesuffix(".py")
-    return "" if any(path.is_relative_to(folder) for folder in _library_folders()) else None
+    return "" if path.is_relative_to(_LIBRARY) else None
 
 
 @cache
 def package_folders() -> tuple[Path, ...]:
     """Returns the folders that packages are installed in."""
-    paths = sysconfig.get_paths()
-    return tuple(
-        map(Path, {paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()})
-    )
+    return (*map(Path, site.getsitepackages()), Path(site.getusersitepackages()))
 
 
-@cache
-def _library_folders() -> tuple[Path, ...]:
-    paths = sysconfig.get_paths()
-    return Path(paths["stdlib"]), Path(paths["platstdlib"])
+_LIBRARY = Path(os.__file__).parent

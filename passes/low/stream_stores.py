@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -43,6 +43,8 @@ from ...dialects import low
 from ...dialects.buffer_size import known_nbytes
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 from ...dialects.low.constant_integer import constant_integer
+from ..indices.analysis import IndexAnalysis
+from ..indices.expressions import Opaque
 from ..machine.cost import LINE_NBYTES
 from ..machine.target import L3_NBYTES, check_positive
 
@@ -106,10 +108,11 @@ class StreamStoresPass(ModulePass):
             elif isinstance(op, vector.StoreOp) and moved:
                 stores[op] = moved
         nbytes = sum(min(moved, known_nbytes(buffer.type)) for buffer, moved in touched.items())
+        analysis = IndexAnalysis()
         in_parts = {
             store.base
             for store, moved in stores.items()
-            if moved * END_SHARE >= touched[store.base] and not _has_whole_lines(store)
+            if moved * END_SHARE >= touched[store.base] and not _has_whole_lines(store, analysis)
         }
         for store in stores:
             beyond = BEYOND_TURNED if _is_turned(store) else BEYOND
@@ -164,18 +167,21 @@ def _is_moved_by_all(store: vector.StoreOp, kernel: low.KernelOp) -> bool:
     )
 
 
-def _has_whole_lines(store: vector.StoreOp) -> bool:
+def _has_whole_lines(store: vector.StoreOp, analysis: IndexAnalysis) -> bool:
     """Returns whether the rows that a store, and the loops around it, go over begin at lines or are long."""
-    (index,) = store.indices
+    index = analysis.expr(store.indices[0])
+    assert isinstance(index.constant, int), "extents of the kernel are numbers"
     nbytes, lanes = NBYTES[element_type_of(store.vector.type)], lanes_of(store.vector.type) or 1
-    terms, number = _terms(index)
     # Vectors of half a line come one after the other.
-    if number * nbytes % min(lanes * nbytes, LINE_NBYTES):
+    if index.constant * nbytes % min(lanes * nbytes, LINE_NBYTES):
         return False
     inner = store.parent_op()
-    for value, factor in terms.items():
+    for atom, factor in index.terms.items():
+        assert isinstance(factor, int), "extents of the kernel are numbers"
         step = 1
-        if isinstance(value, BlockArgument) and isinstance(loop := value.block.parent_op(), scf.ForOp):
+        if isinstance(atom, Opaque) and isinstance(atom.value, BlockArgument):
+            loop = atom.value.block.parent_op()
+            assert isinstance(loop, scf.ForOp), "no argument of the kernel is an index"
             if loop is inner and factor == 1:
                 continue
             step = constant_integer(loop.step) or 1
@@ -183,26 +189,6 @@ def _has_whole_lines(store: vector.StoreOp) -> bool:
         if apart % LINE_NBYTES and abs(apart) < LONG_ROW_NBYTES:
             return False
     return True
-
-
-def _terms(index: SSAValue) -> tuple[dict[SSAValue, int], int]:
-    """Returns the values that an index is the sum of, each with its factor, and the number beside them."""
-    known = constant_integer(index)
-    if known is not None:
-        return {}, known
-    op = index.owner
-    if isinstance(op, arith.AddiOp):
-        terms, number = _terms(op.lhs)
-        others, other_number = _terms(op.rhs)
-        for value, factor in others.items():
-            terms[value] = terms.get(value, 0) + factor
-        return terms, number + other_number
-    if isinstance(op, arith.MuliOp):
-        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-            if (times := constant_integer(other)) is not None:
-                terms, number = _terms(one)
-                return {value: factor * times for value, factor in terms.items()}, number * times
-    return {index: 1}, 0
 
 
 def _behind(values: Sequence[SSAValue], block: Block | None = None) -> set[SSAValue]:

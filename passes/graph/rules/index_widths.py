@@ -15,15 +15,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....dialects import graph
-from ....dialects.dims.attributes import DimsAttr
-from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import element_type_of
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
-from ...indices.access import shape_of as planned_shape_of
-from .ranges import MOST_OPS, Range, combined, range_of_type
+from .precision import retyped
+from .ranges import MOST_OPS, Range, combined, holds, most_extents, range_of_type
 from .splats import splat
-
-LIMIT = 1 << 31
 
 _VIEWS = (graph.BroadcastOp, graph.ReshapeOp, graph.PermuteOp, graph.SliceOp, graph.FlipOp)
 _ARITHMETIC = (graph.AddOp, graph.SubOp, graph.MulOp, graph.MaxOp, graph.MinOp, graph.NegOp, graph.AbsOp)
@@ -53,7 +49,7 @@ class CompareIndices(RewritePattern):
 def _range_of(value: SSAValue, most_ops: int) -> Range | None:
     """Returns the least and the greatest element; None where they, or what they are made of, may not fit."""
     found = _wide_range_of(value, most_ops)
-    return found if found is not None and found[0] >= -LIMIT and found[1] < LIMIT else None
+    return found if found is not None and holds(i32, found) else None
 
 
 def _wide_range_of(value: SSAValue, most_ops: int) -> Range | None:
@@ -63,7 +59,8 @@ def _wide_range_of(value: SSAValue, most_ops: int) -> Range | None:
         return int(constant), int(constant)
     op = value.owner
     if isinstance(op, graph.IotaOp):
-        return _range_of_iota(op)
+        extents = most_extents(value, op.name)
+        return None if extents is None else (0, max(extents[op.axis.data] - 1, 0))
     if isinstance(op, graph.CastOp):
         return range_of_type(element_type_of(op.source.type))
     if isinstance(op, _VIEWS):
@@ -73,13 +70,6 @@ def _wide_range_of(value: SSAValue, most_ops: int) -> Range | None:
     ranges = [_range_of(operand, most_ops - 1) for operand in op.operands]
     known = [each for each in ranges if each is not None]
     return combined(op, known) if len(known) == len(ranges) else None
-
-
-def _range_of_iota(op: graph.IotaOp) -> Range | None:
-    type = tensor_type_of(op.result, op.name)
-    if not type.has_static_shape() and not isinstance(type.encoding, DimsAttr):
-        return None
-    return 0, max(upper_bound(planned_shape_of(op.result, op.name)[op.axis.data]) - 1, 0)
 
 
 def _has_indices(value: SSAValue) -> bool:
@@ -108,12 +98,7 @@ def _narrowed(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
         new = graph.IotaOp(op.axis, type)
     else:
         assert isinstance(op, (*_VIEWS, *_ARITHMETIC)), "what has a range"
-        new = op.create(
-            operands=[_narrowed(operand, rewriter) for operand in op.operands],
-            result_types=(type,),
-            properties=op.properties,
-            attributes=op.attributes,
-        )
+        new = retyped(op, [_narrowed(operand, rewriter) for operand in op.operands], i32)
     rewriter.insert(new)
     new.results[0].name_hint = value.name_hint
     return new.results[0]

@@ -15,14 +15,11 @@ from xdsl.dialects.builtin import i16, i32
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
-from ....dialects.dims.attributes import DimsAttr
-from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import element_type_of, is_float, width_of
 from ....dialects.graph import ReduceKind
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
-from ...indices.access import shape_of as planned_shape_of
-from .precision import viewed, views_of
-from .ranges import range_of_type
+from .precision import retyped, viewed, views_of
+from .ranges import holds, most_extents, range_of_type
 
 
 class SumNarrow(RewritePattern):
@@ -41,38 +38,21 @@ class SumNarrow(RewritePattern):
         if op.kind.data is not ReduceKind.ADD or is_float(wide) or not isinstance(cast, graph.CastOp):
             return
         elements = range_of_type(element_type_of(cast.source.type))
-        count = _count(op)
-        if elements is None or count is None or not _holds(range_of_type(wide), elements):
+        extents = most_extents(op.source, op.name)
+        if elements is None or extents is None or not holds(wide, elements):
             return
+        count = max(prod(extents[axis] for axis in op.axes.data), 1)
         sums = elements[0] * count, elements[1] * count
         for narrow in (i16, i32):
-            if width_of(narrow) < width_of(wide) and _holds(range_of_type(narrow), sums):
+            if width_of(narrow) < width_of(wide) and holds(narrow, sums):
                 break
         else:
             return
         source = graph.CastOp(cast.source, tensor_of(narrow, shape_of(tensor_type_of(value, op.name))))
         rewriter.insert(source)
-        type = tensor_type_of(op.result, op.name)
-        total = op.create(
-            operands=(viewed(source.result, views, rewriter),),
-            result_types=(tensor_of(narrow, shape_of(type)),),
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        rewriter.replace(op, (total, graph.CastOp(total.results[0], type)))
-
-
-def _count(op: graph.ReduceOp) -> int | None:
-    """Returns how many elements are added, the most where that varies; None where it has no bound."""
-    type = tensor_type_of(op.source, op.name)
-    if not type.has_static_shape() and not isinstance(type.encoding, DimsAttr):
-        return None
-    shape = planned_shape_of(op.source, op.name)
-    return max(prod(upper_bound(shape[axis]) for axis in op.axes.data), 1)
-
-
-def _holds(range: tuple[int, int] | None, numbers: tuple[int, int]) -> bool:
-    return range is not None and range[0] <= numbers[0] and numbers[1] <= range[1]
+        total = retyped(op, (viewed(source.result, views, rewriter),), narrow)
+        cast_back = graph.CastOp(total.results[0], tensor_type_of(op.result, op.name))
+        rewriter.replace(op, (total, cast_back))
 
 
 PATTERNS: tuple[type[RewritePattern], ...] = (SumNarrow,)

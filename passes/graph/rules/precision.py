@@ -135,6 +135,14 @@ class NarrowComparison(RewritePattern):
                 return
 
 
+def retyped(op: Operation, operands: Sequence[SSAValue], element_type: Attribute) -> Operation:
+    """Returns an op as it is, but with other operands and another element type of its result."""
+    type = tensor_of(element_type, shape_of(tensor_type_of(op.results[0], op.name)))
+    return op.create(
+        operands=operands, result_types=(type,), properties=op.properties, attributes=op.attributes
+    )
+
+
 def views_of(value: SSAValue) -> tuple[list[graph.MovementOp], SSAValue]:
     """Returns the views of one value that another one is, the first one last, and that value."""
     views: list[graph.MovementOp] = []
@@ -147,10 +155,7 @@ def views_of(value: SSAValue) -> tuple[list[graph.MovementOp], SSAValue]:
 def viewed(value: SSAValue, views: Sequence[graph.MovementOp], rewriter: PatternRewriter) -> SSAValue:
     """Returns the same views, the first one last, of a value of another element type."""
     for view in reversed(views):
-        type = tensor_of(element_type_of(value.type), shape_of(tensor_type_of(view.results[0], view.name)))
-        new = view.create(
-            operands=(value,), result_types=(type,), properties=view.properties, attributes=view.attributes
-        )
+        new = retyped(view, (value,), element_type_of(value.type))
         new.results[0].name_hint = view.results[0].name_hint
         rewriter.insert(new)
         value = new.results[0]

@@ -10,12 +10,12 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....dialects import graph
+from ....dialects.dims.attributes import DimsAttr
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import element_type_of, is_float, is_unsigned, width_of
 from ....dialects.graph.types import tensor_type_of
+from ...indices.access import shape_of
 from .splats import constant_like, splat
-
-_WIDTHS: dict[Attribute, int] = {i32: 32, i64: 64}
 
 MOST_OPS = 8
 """How many ops a range is followed through, at most."""
@@ -51,8 +51,7 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     known, or not without wrapping.
     """
     type = element_type_of(value.type)
-    width = _WIDTHS.get(type)
-    if width is None or not _is_number(value):
+    if type not in (i32, i64) or not _is_number(value):
         return None
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
@@ -71,9 +70,8 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     ranges = [each for each in found if each is not None]
     if len(ranges) < len(found):
         return None
-    least, greatest = combined(op, ranges)
-    limit = 1 << (width - 1)
-    return (least, greatest) if -limit <= least and greatest < limit else None
+    result = combined(op, ranges)
+    return result if holds(type, result) else None
 
 
 def range_of_type(type: Attribute) -> Range | None:
@@ -84,6 +82,20 @@ def range_of_type(type: Attribute) -> Range | None:
     if width == 1 or is_unsigned(type):
         return 0, (1 << width) - 1
     return -(1 << (width - 1)), (1 << (width - 1)) - 1
+
+
+def holds(type: Attribute, range: Range) -> bool:
+    """Returns whether an integer type has all numbers of a range."""
+    found = range_of_type(type)
+    return found is not None and found[0] <= range[0] and range[1] <= found[1]
+
+
+def most_extents(value: SSAValue, who: str) -> tuple[int, ...] | None:
+    """Returns the extents of a tensor value, the most that each may be; None where one has no name."""
+    type = tensor_type_of(value, who)
+    if not type.has_static_shape() and not isinstance(type.encoding, DimsAttr):
+        return None
+    return tuple(map(upper_bound, shape_of(value, who)))
 
 
 def _is_number(value: SSAValue) -> bool:

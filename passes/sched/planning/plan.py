@@ -303,7 +303,7 @@ class _Planner:
             self._start_kernel_over(op, axes, indices, stored)
 
     def _start_over_others(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
-        """Starts a kernel that stores several elements in each iteration, if that is worth it."""
+        """Starts a kernel over other axes than one for each dim of the result, if that is worth it."""
         found = chosen_axes(op, axes)
         if found is None:
             return False

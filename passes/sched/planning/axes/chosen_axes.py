@@ -18,7 +18,7 @@ from .....dialects.dims.expressions import exact_quotient, row_major, without_on
 from ....indices.access import Indices, shape_of
 from ....indices.expressions import Axis, IndexExpr, constant, linearize, variable
 from .elements import COMPUTED, MOST_OPS, elements_of
-from .interleaved import interleaved_steps, is_computed_once, is_short
+from .interleaved import fit_one_kernel, interleaved_steps, is_short
 from .pieces import piece_extents
 from .tile_sums import tile_steps
 
@@ -31,12 +31,13 @@ def chosen_axes(op: Operation, axes: tuple[Axis, ...]) -> Chosen | None:
     Returns other axes for a result with an axis for each dim, and the indices of the elements that each of
     their iterations makes; None where nothing is gained.
     """
-    if steps := tile_steps(op, tuple(map(variable, axes))):
+    indices = tuple(map(variable, axes))
+    if steps := tile_steps(op, indices):
         return _elements_of(axes, steps, {})
     last = next((axis for axis in reversed(axes) if axis.extent != 1), None)
     if last is None or not _may_gain(op, axes):
         return None
-    found = elements_of(op, tuple(map(variable, axes)))
+    found = elements_of(op, indices)
     if found is None:
         return None
     computed, loaded = found
@@ -45,7 +46,7 @@ def chosen_axes(op: Operation, axes: tuple[Axis, ...]) -> Chosen | None:
     steps = interleaved_steps(axes, last, computed, addresses, pieces)
     if steps:
         chosen = _elements_of(axes, steps, {last: pieces})
-        if is_computed_once(op, chosen[1]):
+        if fit_one_kernel(op, chosen[1]):
             return chosen
     return _elements_of(axes, {}, {last: pieces}) if pieces else None
 
@@ -88,7 +89,7 @@ def _elements_of(
             step = 1
         for size in (*reversed(pieces.get(axis, ())), step):
             count = exact_quotient(rest, size)
-            if size < step or size % step or count is None:
+            if size % step or count is None:
                 continue
             if count != 1:
                 outer.append(axis if size == 1 and rest == axis.extent else Axis(count, axis.hint))

@@ -26,6 +26,7 @@ from .....dialects.element_types import NBYTES, element_type_of
 from ....indices.access import Indices, shape_of
 from ....indices.expressions import Axis, IndexExpr, variable
 from ....indices.lanes import LEAST_LANES
+from ..fusion_rules import RECOMPUTE_LIMIT
 from .elements import Computed, elements_of
 
 MOST_TOGETHER = 8
@@ -38,8 +39,8 @@ that a division for each element takes, eight times, which is a shift, 1.1 to 2.
 become the first ones 1.0 to 1.4 (f64 4.3), as they are transposed in registers otherwise.
 """
 
-MOST_HEAVY, MOST_LIGHT = 2, 4
-"""In how many ways an elementwise op is read by the kernel that computes it (`fusion_rules.py`)."""
+MOST_HEAVY = 2
+"""In how many ways a kernel reads a heavy op that it computes (`computed-twice` in `fusion_rules.py`)."""
 
 
 def interleaved_steps(
@@ -71,7 +72,7 @@ def interleaved_steps(
     return steps if prod(steps.values()) <= MOST_TOGETHER else {}
 
 
-def is_computed_once(op: Operation, elements: Sequence[Indices]) -> bool:
+def fit_one_kernel(op: Operation, elements: Sequence[Indices]) -> bool:
     """
     Returns whether one kernel can make these elements of a result: what is computed in many ways by one is
     computed before it, by way of a buffer.
@@ -84,7 +85,7 @@ def is_computed_once(op: Operation, elements: Sequence[Indices]) -> bool:
         for computed, at in found[0]:
             ways.setdefault(computed, set()).add(at)
     return all(
-        len(places) <= (MOST_HEAVY if each.IS_HEAVY else MOST_LIGHT)
+        len(places) <= (MOST_HEAVY if each.IS_HEAVY else RECOMPUTE_LIMIT)
         for each, places in ways.items()
         if each is not op and isinstance(each, graph.ElementwiseOp)
     )

@@ -26,7 +26,7 @@ from ....indices.expressions import Atom, Axis, FloorDiv, IndexExpr, Mod
 def piece_extents(axis: Axis, addresses: Iterable[IndexExpr]) -> tuple[int, ...]:
     """
     Returns after how many elements along an axis the addresses go on otherwise, the least number first: each
-    divides the next one, and the last the extent. None where they are no such numbers.
+    divides the next one, and the last the extent; none where they are no such numbers.
     """
     turns = (_turns(atom, axis) for address in addresses for atom in address.terms)
     numbers = sorted({number for found in turns if found is not None for number in found[0]})
