@@ -43,6 +43,7 @@ from .low.expand_vectors import ExpandVectorsPass
 from .low.fuse_sibling_loops import FuseSiblingLoopsPass
 from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from .low.predict_indices import PredictIndicesPass
 from .low.promote_scalars import PromoteScalarsPass
 from .low.simplify_low import SimplifyLowPass
 from .low.stream_stores import StreamStoresPass
@@ -285,6 +286,8 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         PromoteScalarsPass(),
         # After all that moves or merges loops: how often a store runs decides.
         target.pass_of(StreamStoresPass),
+        # After what sees through indices. On GPUs a branch is for all work-items that run together.
+        *((PredictIndicesPass(),) if target.groups is None else ()),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
         *expansions(target),
         VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *target.lacks)),

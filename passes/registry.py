@@ -110,6 +110,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "expand-vectors",
         "fuse-sibling-loops",
         "hoist-invariant-ops",
+        "predict-indices",
         "promote-scalars",
         "simplify-low",
         "stream-stores",

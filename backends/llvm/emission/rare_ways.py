@@ -1,7 +1,8 @@
 """
-Writes a branch one way of which only passes on what there is, and the other of which is long, as a call of a
-function in that way: sin of numbers that are not small has a hundred ops more, in each place where it stands.
-What is the same in several places is one function, which LLVM compiles once.
+Writes a branch one way of which only passes on what there is, and whose other way hardly ever runs: either it
+is said to, or it is long. A long one is a call of a function: sin of numbers that are not small has a hundred
+ops more, in each place where it stands. What is the same in several places is one function, which LLVM
+compiles once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from xdsl.dialects import arith, math, scf
 from xdsl.ir import Block, SSAValue
 
 from ....dialects.low import ConvertOp, SelectOp
+from ....dialects.low.rare import is_rare
 from .emitter import Emitter
 
 LEAST_OPS = 48
@@ -20,17 +22,21 @@ LEAST_OPS = 48
 _VALUE_OPS = frozenset((*arith.Arith.operations, *math.Math.operations, SelectOp, ConvertOp))
 
 
-def is_rare(op: scf.IfOp) -> bool:
-    """Returns whether one way of a branch passes values on, and the other is a long one that makes values."""
-    other = op.false_region.blocks.first
-    if other is None or not op.output or not isinstance(op.true_region.block.first_op, scf.YieldOp):
+def has_rare_way(op: scf.IfOp) -> bool:
+    """Returns whether one way of a branch passes values on, and the other hardly ever runs."""
+    if not op.output or not isinstance(op.true_region.block.first_op, scf.YieldOp):
         return False
-    *ops, _ = other.ops
+    return is_rare(op) or _is_long(op.false_region.block)
+
+
+def _is_long(block: Block) -> bool:
+    """Returns whether a way is a long one that makes values."""
+    *ops, _ = block.ops
     return len(ops) >= LEAST_OPS and all(type(each) in _VALUE_OPS for each in ops)
 
 
 def write_rare(emitter: Emitter, op: scf.IfOp) -> None:
-    """Defines the results of `op`, for which `is_rare` holds."""
+    """Defines the results of `op`, for which `has_rare_way` holds."""
     types = [emitter.type(op, result.type) for result in op.output]
     yielding = op.true_region.block.last_op
     assert yielding is not None, "a block without a terminator"
@@ -38,8 +44,9 @@ def write_rare(emitter: Emitter, op: scf.IfOp) -> None:
     pairs = list(zip(types, on_true, strict=True))
     hints = [result.name_hint for result in op.output]
 
-    def otherwise() -> list[str]:
-        return _call(emitter, op, op.false_region.block, types)
+    def otherwise() -> Sequence[str]:
+        other = op.false_region.block
+        return _call(emitter, op, other, types) if _is_long(other) else emitter.write_block(other)
 
     results = emitter.write_unless(emitter.values[op.cond], pairs, otherwise, hints)
     emitter.values.update(zip(op.output, results, strict=True))

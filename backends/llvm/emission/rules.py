@@ -49,7 +49,7 @@ from .extrema import has_range_form, write_range
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .multiply_add import write_multiply_add
-from .rare_ways import is_rare, write_rare
+from .rare_ways import has_rare_way, write_rare
 from .remainder import write_remainder
 from .stepped_places import first_pointer, next_pointer, pointer_at, stepped_places
 from .tile_fma import write_tile_fma
@@ -546,7 +546,7 @@ def _while(emitter: Emitter, op: scf.WhileOp) -> None:
 
 
 def _if(emitter: Emitter, op: scf.IfOp) -> None:
-    if is_rare(op):
+    if has_rare_way(op):
         write_rare(emitter, op)
         return
     else_block = op.false_region.blocks.first

@@ -103,3 +103,21 @@ def test_only_long_ways_that_make_values_beside_one_that_makes_none(text: str, i
         a, result = np.full(4, first, np.float32), np.zeros(4, np.float32)
         run(backend(), text, a, result)
         assert result[0] == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "is_rare"),
+    [
+        (branch(PASSED_ON, 3), True),
+        (branch(f"%z = arith.addf %x, %zero : f32\n{PASSED_ON}", 3), False),
+        (branch(PASSED_ON, rare_ways.LEAST_OPS), True),
+    ],
+)
+def test_ways_that_are_said_to_be_rare_are_predicted(text: str, is_rare: bool) -> None:
+    text = text.replace("memref.store", "{tenon.rare}\nmemref.store")
+    source = LLVMRenderer().render(parsed(text), host_device())
+    assert ("branch_weights" in source) is is_rare
+    for first, wanted in ((-1.0, 0.0), (3.0, 6.0)):
+        a, result = np.full(4, first, np.float32), np.zeros(4, np.float32)
+        run(backend(), text, a, result)
+        assert result[0] == wanted
