@@ -16,9 +16,10 @@ would have to wait for one that does not; with equally many lanes. A launch move
 is merged with, so what stands between must not touch the same buffers.
 
 Reductions of as many elements of one array, as a sum and a sum of squares, come one after the other in each
-iteration: what the first one reads is in the caches for the others, if these hold as much. Products of
-matrices stay apart, as each has tiles of its own. A reduction also moves up, to one that what stands between
-waits for: partial results are combined right after they are made.
+iteration, with lanes of their own where neighbours are reduced (a count is narrower than a sum): what the
+first one reads is in the caches for the others, if these hold as much. Products of matrices stay apart, as
+each has tiles of its own. A reduction also moves up, to one that what stands between waits for: partial
+results are combined right after they are made.
 
 Requires: unmapped `sched` kernels, before `build-dependencies`; `l2_nbytes` of the machine that it is for.
 Ensures: what each program computes is unchanged, bit for bit, unless a `fastmath` flag lets two ops of
@@ -101,10 +102,11 @@ def _blocks_of(module: ModuleOp) -> list[Block]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A kernel that may be merged with others, and how wide the widest of what it computes is."""
+    """A kernel that may be merged with others."""
 
     nest: ElementNest
     nbytes: int
+    """How wide the widest of what it computes is; 0 where no axis has lanes, as the reductions do."""
     op_count: int
     reductions: frozenset[_Reduction]
 
@@ -471,7 +473,9 @@ def _candidate_of(kernel: sched.KernelOp, cached_nbytes: int) -> _Candidate | No
         inner += [computed for computed in op.walk() if computed is not op]
     if not reductions and not all(runs_in_lanes(op, axis, analysis) for op in inner):
         return None
-    nbytes = max((NBYTES.get(result.type, 1) for op in inner for result in op.results), default=1)
+    nbytes = 0
+    if not reductions or not all(reduction.has_lanes for reduction in reductions):
+        nbytes = max((NBYTES.get(result.type, 1) for op in inner for result in op.results), default=1)
     count = sum(1 for op in ops for _ in op.walk())
     return _Candidate(nest, nbytes, count, frozenset(reductions))
 

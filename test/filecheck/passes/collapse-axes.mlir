@@ -208,3 +208,143 @@ sched.kernel @others(%x: memref<3x5xf32>, %y: memref<3xf32>) {
   memref.store %m, %y[%c1] : memref<3xf32>
   memref.store %b, %y[%c2] : memref<3xf32>
 }
+
+// Beside a sum of rows, the greatest element is that of one row after the other, and both read each element once. Not
+// where rows are shorter than 1024 bytes, of other rows, or of another buffer.
+// CHECK-LABEL: sched.kernel @beside
+// CHECK:         sched.reduce addf %i = 3
+// CHECK-NEXT:      sched.reduce addf %j = 256
+// CHECK:         sched.reduce maximumf %k = 3
+// CHECK-NEXT:      sched.reduce maximumf %l = 256
+// CHECK:         sched.reduce maximumf %m_n = 512
+// CHECK:         sched.reduce maximumf %o_p = 768
+sched.kernel @beside(%x: memref<3x256xf32>, %z: memref<3x256xf32>, %y: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %addf_i = sched.reduce addf %i = 3 : f32 {
+    %r = sched.reduce addf %j = 256 : f32 {
+      %a = memref.load %x[%i, %j] : memref<3x256xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %maximumf_k = sched.reduce maximumf %k = 3 : f32 {
+    %r = sched.reduce maximumf %l = 256 : f32 {
+      %a = memref.load %x[%k, %l] : memref<3x256xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %maximumf_m = sched.reduce maximumf %m = 2 : f32 {
+    %r = sched.reduce maximumf %n = 256 : f32 {
+      %a = memref.load %x[%m, %n] : memref<3x256xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %maximumf_o = sched.reduce maximumf %o = 3 : f32 {
+    %r = sched.reduce maximumf %p = 256 : f32 {
+      %a = memref.load %z[%o, %p] : memref<3x256xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  memref.store %addf_i, %y[%c0] : memref<4xf32>
+  memref.store %maximumf_k, %y[%c1] : memref<4xf32>
+  memref.store %maximumf_m, %y[%c2] : memref<4xf32>
+  memref.store %maximumf_o, %y[%c3] : memref<4xf32>
+}
+
+// A count is cheap in shorter rows too, of all dims.
+// CHECK-LABEL: sched.kernel @counted
+// CHECK:         sched.reduce addf %i = 3
+// CHECK-NEXT:      sched.reduce addf %j = 5
+// CHECK-NEXT:        sched.reduce addf %k = 8
+// CHECK:         sched.reduce addi %l = 3
+// CHECK-NEXT:      sched.reduce addi %m = 5
+// CHECK-NEXT:        sched.reduce addi %n = 8
+sched.kernel @counted(%x: memref<3x5x8xf32>, %y: memref<f32>, %z: memref<i32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = sched.reduce addf %i = 3 : f32 {
+    %q = sched.reduce addf %j = 5 : f32 {
+      %r = sched.reduce addf %k = 8 : f32 {
+        %a = memref.load %x[%i, %j, %k] : memref<3x5x8xf32>
+        sched.yield %a : f32
+      }
+      sched.yield %r : f32
+    }
+    sched.yield %q : f32
+  }
+  %t = sched.reduce addi %l = 3 : i32 {
+    %q = sched.reduce addi %m = 5 : i32 {
+      %r = sched.reduce addi %n = 8 : i32 {
+        %a = memref.load %x[%l, %m, %n] : memref<3x5x8xf32>
+        %is_less = arith.cmpf olt, %a, %zero : f32
+        %one = low.convert extui %is_less : i1 to i32
+        sched.yield %one : i32
+      }
+      sched.yield %r : i32
+    }
+    sched.yield %q : i32
+  }
+  memref.store %s, %y[] : memref<f32>
+  memref.store %t, %z[] : memref<i32>
+}
+
+// CHECK-LABEL: sched.kernel @counted_short
+// CHECK:         sched.reduce addf %i = 3
+// CHECK-NEXT:      sched.reduce addf %j = 5
+// CHECK-NEXT:        sched.reduce addf %k = 7
+// CHECK:         sched.reduce addi %l_m_n = 105
+sched.kernel @counted_short(%x: memref<3x5x7xf32>, %y: memref<f32>, %z: memref<i32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = sched.reduce addf %i = 3 : f32 {
+    %q = sched.reduce addf %j = 5 : f32 {
+      %r = sched.reduce addf %k = 7 : f32 {
+        %a = memref.load %x[%i, %j, %k] : memref<3x5x7xf32>
+        sched.yield %a : f32
+      }
+      sched.yield %r : f32
+    }
+    sched.yield %q : f32
+  }
+  %t = sched.reduce addi %l = 3 : i32 {
+    %q = sched.reduce addi %m = 5 : i32 {
+      %r = sched.reduce addi %n = 7 : i32 {
+        %a = memref.load %x[%l, %m, %n] : memref<3x5x7xf32>
+        %is_less = arith.cmpf olt, %a, %zero : f32
+        %one = low.convert extui %is_less : i1 to i32
+        sched.yield %one : i32
+      }
+      sched.yield %r : i32
+    }
+    sched.yield %q : i32
+  }
+  memref.store %s, %y[] : memref<f32>
+  memref.store %t, %z[] : memref<i32>
+}
+
+// CHECK-LABEL: sched.kernel @beside_short
+// CHECK:         sched.reduce maximumf %k_l = 765
+sched.kernel @beside_short(%x: memref<3x255xf32>, %y: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %addf_i = sched.reduce addf %i = 3 : f32 {
+    %r = sched.reduce addf %j = 255 : f32 {
+      %a = memref.load %x[%i, %j] : memref<3x255xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  %maximumf_k = sched.reduce maximumf %k = 3 : f32 {
+    %r = sched.reduce maximumf %l = 255 : f32 {
+      %a = memref.load %x[%k, %l] : memref<3x255xf32>
+      sched.yield %a : f32
+    }
+    sched.yield %r : f32
+  }
+  memref.store %addf_i, %y[%c0] : memref<2xf32>
+  memref.store %maximumf_k, %y[%c1] : memref<2xf32>
+}

@@ -75,7 +75,7 @@ PROGRAMS = (
     in_another_order,
     of_what_takes_long,
 )
-INLINED = {inside, of_bounds_that_are_divided, in_a_loop}
+INLINED = {inside, of_bounds_that_are_divided, in_a_loop, of_rows}
 
 
 def arrays() -> list[Any]:

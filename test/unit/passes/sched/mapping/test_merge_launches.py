@@ -334,6 +334,29 @@ def test_reductions_of_the_same_elements_are_one_kernel(axis: int) -> None:
     assert text.index("memref.store") > text.rindex("sched.reduce")
 
 
+def masked_sums(axis: int | None) -> Any:
+    def work(x: Any, y: Any) -> Any:
+        inside = (x >= 0.25) & (x < 0.75)
+        return tnp.sum(tnp.where(inside, y, 0.0), axis=axis), tnp.sum(inside, axis=axis)
+
+    return tenon.jit(work)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_what_is_counted_need_not_be_as_wide_as_what_is_summed(axis: int | None) -> None:
+    x, y = np.random.default_rng(2).random((2, 300, 1000)).astype("f4")
+    text = masked_sums(axis).lower(x, y).text("sched")
+    # One after the other, along rows; columns would be neighbours of both.
+    assert ("_merged" in text) is (axis != 0)
+    # The mask is not in memory then.
+    assert ("xi8>" in text) is (axis == 0)
+    inside = (x >= 0.25) & (x < 0.75)
+    total, count = masked_sums(axis)(x, y)
+    expected = np.where(inside, y, 0.0).sum(axis)
+    np.testing.assert_allclose(np.asarray(total), expected, rtol=1e-5)
+    assert np.array_equal(np.asarray(count), inside.sum(axis))
+
+
 def test_partial_results_are_combined_after_all_are_made() -> None:
     text = sums(1000, 1000, itself, squared, axis=None)
     launches = [line for line in text.splitlines() if "sched.launch" in line]
