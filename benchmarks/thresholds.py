@@ -125,6 +125,19 @@ def _column_norm(x: Any) -> Any:
     return centered / tnp.sqrt((centered * centered).mean(axis=0) + 1e-5)
 
 
+def _greatest_and_sum(x: Any) -> Any:
+    return tnp.max(x), tnp.sum(x)
+
+
+def _masked_mean(x: Any, y: Any) -> Any:
+    inside = (x >= 0.25) & (x < 0.5)
+    return tnp.sum(tnp.where(inside, y, 0.0)) / tnp.sum(inside)
+
+
+def _variances(x: Any) -> Any:
+    return tnp.var(x, axis=1)
+
+
 def _normalized(x: Any) -> Any:
     return x / (1.0 + tnp.sum(x * x))
 
@@ -354,6 +367,20 @@ _BOTH_SIDES = tuple(
     Program(f"{n}x{n} from both sides", _both_sides, ((n, n), (n,))) for n in (200, 500, 1000, 2000, 6000)
 )
 
+_GREATEST = tuple(
+    Program(f"greatest and sum of {m}x{n}", _greatest_and_sum, ((m, n),))
+    for m, n in ((4000, 64), (2000, 128), (1500, 256), (800, 384), (600, 512))
+)
+
+_MASKED = tuple(
+    Program(f"masked mean of {'x'.join(map(str, shape))}", _masked_mean, (shape, shape))
+    for shape in ((300, 500, 6), (100_000, 8), (6000, 50), (2000, 128), (600, 512))
+)
+_VARIANCES = tuple(
+    Program(f"variances of {256_000 // n} rows of {n}", _variances, ((256_000 // n, n),))
+    for n in (14, 28, 63, 90, 120, 150, 400)
+)
+
 _SUMS = tuple(
     Program(f"sum of {n} products", _sum_of_products, ((n,), (n,)))
     for n in (1 << 15, 1 << 16, 1 << 17, 1 << 20)
@@ -441,6 +468,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.skip_padding", "LEAST_SHARE", (0.01, 1.0), ("conv2d",)),
     Threshold("sched.mapping.skip_padding", "LEAST_LEFT_OUT", (0, 1 << 40), ("conv2d",), _MUCH_WEIGHT),
     Threshold("sched.mapping.skip_padding", "LEAST_DEPTH", (0, 1 << 20), (), (_FEW_CHANNELS, *_MUCH_WEIGHT)),
+    Threshold("sched.mapping.collapse_axes", "LEAST_ROW_NBYTES", (0, 1 << 30), (), _GREATEST),
+    Threshold("sched.mapping.collapse_axes", "LEAST_ROW", (1, 1 << 30), (), _MASKED),
+    Threshold("machine.partial_results", "LEAST", (8, 32), (), _VARIANCES),
     Threshold("sched.mapping.tile_columns", "ROWS_AT_ONCE", (4, 16), ("axis 0",)),
     Threshold("sched.mapping.tile_columns", "VECTORS_AT_ONCE", (4, 16), ("axis 0",)),
     Threshold("sched.mapping.map_axes", "MANY_ROWS", (16, 256), ("axis",)),
@@ -492,6 +522,9 @@ BY_DESIGN: Mapping[str, str] = {
     "target.L2_NBYTES": "what is scheduled for where nobody says",
     "target.L3_NBYTES": "as that of the device that nothing is known of",
     "target.N_THREADS": "what is scheduled for where nobody says",
+    "partial_results.MANY": "four vectors of eight lanes, so that no sum waits for the one before",
+    "partial_results.SEVERAL": "half of MANY: partial results are combined in halves",
+    "partial_results.FEW": "half of SEVERAL, likewise",
     "kernel_stages._ANY_NUMBER": "a prime, a factor of no extent, for a number that is not known",
     "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",
     "tile_shape.VECTORS_OF_CHANNELS": "what is loaded of the image is used for two vectors of weights",

@@ -43,6 +43,18 @@ COMBINE_OPS: dict[CombineKind, type[Operation]] = {
 }
 """The op that combines two partial results."""
 
+IDEMPOTENT = {
+    CombineKind.MAXIMUMF,
+    CombineKind.MINIMUMF,
+    CombineKind.MAXSI,
+    CombineKind.MINSI,
+    CombineKind.MAXUI,
+    CombineKind.MINUI,
+    CombineKind.ANDI,
+    CombineKind.ORI,
+}
+"""Where it changes nothing to combine an element twice, or in another order."""
+
 
 def combine_kind(kind: ReduceKind, element_type: Attribute) -> CombineKind:
     """Returns what combines elements of a tensor by `kind`."""

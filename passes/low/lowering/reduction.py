@@ -18,7 +18,7 @@ from ....dialects.element_types import lanes_of
 from ....dialects.sched import CombineKind
 from ...indices.expressions import Axis, IndexExpr, constant
 from ...scalar.builder import INDEX
-from ...scalar.combine_kinds import COMBINE_OPS
+from ...scalar.combine_kinds import COMBINE_OPS, IDEMPOTENT
 from ...scalar.reduction_identity import identity
 from .extremum_steps import ExtremumSteps, Partial, is_extremum, is_plain_extremum
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
@@ -27,18 +27,6 @@ from .state import KernelState
 from .tail import Tail, may_run_again, run_vectors, tail_of
 from .tiles.branches import choice, compare
 from .writer import NO_OVERFLOW, vector_type
-
-_IDEMPOTENT = {
-    CombineKind.MAXIMUMF,
-    CombineKind.MINIMUMF,
-    CombineKind.MAXSI,
-    CombineKind.MINSI,
-    CombineKind.MAXUI,
-    CombineKind.MINUI,
-    CombineKind.ANDI,
-    CombineKind.ORI,
-}
-"""Where it changes nothing to combine an element twice, or in another order."""
 
 Ends = tuple[Extent | SSAValue, Extent | SSAValue]
 """Where a loop begins, and where it ends."""
@@ -163,7 +151,7 @@ class ReductionLowering:
         if tail is None:
             totals = self._main(ends, before)
             return totals if main == end else self._steps((main, end), None, totals)
-        if self.op.kind.data in _IDEMPOTENT:
+        if self.op.kind.data in IDEMPOTENT:
             totals = self._main(ends, before, tail)
         else:
             totals = self._in_order(tail, self._main(ends, before))
@@ -174,9 +162,7 @@ class ReductionLowering:
         op, kind = self.op, self.op.kind.data
         if begin == end or op.continued is not None or self.outer or self.around is not None:
             return None
-        if kind not in _IDEMPOTENT and not any(
-            type(inner) in low.EXPANDED_OPS for inner in op.body.block.ops
-        ):
+        if kind not in IDEMPOTENT and not any(type(inner) in low.EXPANDED_OPS for inner in op.body.block.ops):
             return None
         single = LaneAxis(self.axis, self.own.vector, 1)
         return tail_of(self.state, op, single, begin, end) if may_run_again(op) else None

@@ -46,7 +46,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ....dialects import sched
+from ....dialects import low, sched
 from ....dialects.buffer_size import size_of
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
@@ -58,7 +58,7 @@ from ...indices.nests import nest_of
 from ...indices.products import loaded
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.cost import LINE_NBYTES
-from ...machine.partial_results import partial_results
+from ...machine.partial_results import LEAST, MANY, SEVERAL, partial_results
 from ...machine.target import (
     L1_NBYTES,
     L2_NBYTES,
@@ -67,6 +67,7 @@ from ...machine.target import (
     check_positive,
     usual_registers,
 )
+from ...scalar.combine_kinds import IDEMPOTENT
 from ..host.kernel_cost import trip_count
 from ..steps.loop_nests.loops import kernel_around
 from ..steps.primitives.fuse import fuse
@@ -186,7 +187,7 @@ class _KernelMapper:
             lanes = self._lanes(loop)
             if lanes:
                 extent = self._most(loop)
-                partials = partial_results(extent)
+                partials = partial_results(extent, _least_partials(loop))
                 lanes = min(lanes, partials)
                 mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
                 self._set(loop, mapping, f"{partials} partial results for {extent} elements")
@@ -530,6 +531,14 @@ def _nbytes(op: memref.LoadOp) -> int:
 
 def _is_serial(op: Operation) -> bool:
     return isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp)
+
+
+def _least_partials(loop: sched.ReduceOp) -> int:
+    """Returns how few partial results may be best, for what is left over to be combined sooner."""
+    # What is left over runs as vectors, or is combined by another reduction.
+    if loop.kind.data in IDEMPOTENT or loop.count is not None:
+        return MANY
+    return SEVERAL if any(type(op) in low.EXPANDED_OPS for op in loop.body.walk()) else LEAST
 
 
 def _loops_in(block: Block) -> list[Loop]:

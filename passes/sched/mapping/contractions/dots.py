@@ -12,7 +12,7 @@ from .....dialects import sched
 from ....indices.analysis import IndexAnalysis
 from ....indices.lanes import MOST_LANES
 from ....indices.products import Product
-from ....machine.partial_results import partial_results
+from ....machine.partial_results import LEAST, partial_results
 from ....machine.target import Target
 
 LEAST_DEPTH = 8
@@ -50,7 +50,7 @@ def choose_dots(
             return None
         if strides.count(0) == 1:
             found[strides.index(0)].append(each)
-    partials = partial_results(depth)
+    partials = partial_results(depth, LEAST)
     lanes = min(target.vector_nbytes // max(product.sum_nbytes, product.nbytes), MOST_LANES, partials)
     if depth < LEAST_DEPTH or lanes < 2 or not all(found):
         return None
