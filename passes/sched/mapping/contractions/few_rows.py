@@ -156,7 +156,9 @@ def chunks_of_few(contraction: Contraction, found: Streamed, target: Target) -> 
         wide = min(wide, most_sums // prod(rows))
     size = contraction.tile.wide
     chunk = max(wide // size, 1) * size if wide < columns else wide
-    return [*rows, -(-chunk // size) * size]
+    # Of named dims a work-group takes whole tiles, as there may be fewer rows.
+    wholes = [-(-extent // tall) * tall for extent, tall in zip(rows, contraction.sizes[:-1], strict=True)]
+    return [*wholes, -(-chunk // size) * size]
 
 
 def fetch_ahead(contraction: Contraction, found: Streamed | None, block: int | None, target: Target) -> int:

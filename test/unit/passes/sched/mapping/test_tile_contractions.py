@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon import nn
 from tenon.backends.reference.kernels import sched as interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.low.prefetch import prefetch_distance, prefetch_level
@@ -638,3 +639,22 @@ def test_products_of_any_number_of_named_rows(backend: str) -> None:
     for rows in range(1, 71):
         x = rng.integers(-3, 4, (rows, 40)).astype(np.float32)
         assert np.array_equal(np.asarray(net(x)), np.maximum(x @ first, 0) @ second + 1), rows
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", None])
+@pytest.mark.parametrize("lead", [(), (2,), (11,)], ids=str)
+@pytest.mark.parametrize("most", [7, 11])
+def test_few_rows_of_a_named_dim_are_whole_tiles(
+    target: str | None, lead: tuple[int, ...], most: int
+) -> None:
+    """A work-group that has all rows, of which there may be fewer, and a part of the columns."""
+    generator = np.random.default_rng(0)
+    w, v = generator.standard_normal((2, 384, 384)).astype(np.float32)
+    perceptron = tenon.jit(
+        lambda x: nn.relu(x @ w) @ v, dynamic={"x": {len(lead): tenon.Dim("n", 1, most)}}, target=target
+    )
+    for extent in (1, 6, most):
+        x = generator.standard_normal((*lead, extent, 384)).astype(np.float32)
+        wide, other, last = x.astype(float), w.astype(float), v.astype(float)
+        expected = np.maximum(wide @ other, 0) @ last
+        np.testing.assert_allclose(np.asarray(perceptron(x)), expected, rtol=1e-3, atol=1e-2)
