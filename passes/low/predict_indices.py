@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -37,8 +37,7 @@ from ...dialects import low
 from ...dialects.element_types import width_of
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.rare import set_rare
-
-_Loop = scf.ForOp | scf.WhileOp
+from ...dialects.low.serial_loops import is_serial, loop_around
 
 
 @dataclass(frozen=True)
@@ -48,32 +47,17 @@ class PredictIndicesPass(ModulePass):
     name = "predict-indices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        is_serial: dict[Operation, bool] = {}
+        found: dict[Operation, bool] = {}
         for select in list(op.walk()):
             if not isinstance(select, low.SelectOp) or (wrapped := _wrapped(select)) is None:
                 continue
-            loop = _loop_around(select)
+            loop = loop_around(select)
             if loop is None:
                 continue
-            if loop not in is_serial:
-                is_serial[loop] = _is_serial(loop)
-            if is_serial[loop]:
+            if loop not in found:
+                found[loop] = is_serial(loop)
+            if found[loop]:
                 _branch(select, *wrapped)
-
-
-def _loop_around(op: Operation) -> _Loop | None:
-    around = op.parent_op()
-    while around is not None and not isinstance(around, _Loop):
-        around = around.parent_op()
-    return around
-
-
-def _is_serial(loop: _Loop) -> bool:
-    """Returns whether the iterations of a loop cannot become lanes of vectors."""
-    if isinstance(loop, scf.WhileOp) or loop.iter_args:
-        return True
-    loaded = {op.memref for op in loop.walk() if isinstance(op, memref.LoadOp)}
-    return any(isinstance(op, memref.StoreOp) and op.memref in loaded for op in loop.walk())
 
 
 def _wrapped(op: low.SelectOp) -> tuple[SSAValue, SSAValue] | None:

@@ -45,7 +45,7 @@ from ....dialects.low.prefetch import prefetch_distance, prefetch_level
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
-from .extrema import has_range_form, write_range
+from .extrema import has_range_form, has_two_sided_form, write_range, write_two_sided
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .multiply_add import write_multiply_add
@@ -96,6 +96,8 @@ def _extremum(intrinsic: str) -> Rule:
     def rule(emitter: Emitter, op: arith.MaximumfOp | arith.MinimumfOp) -> None:
         if has_range_form(emitter, op):
             write_range(emitter, op)
+        elif has_two_sided_form(emitter, op):
+            write_two_sided(emitter, op)
         else:
             plain(emitter, op)
 
