@@ -49,7 +49,7 @@ class PredictIndicesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: dict[Operation, bool] = {}
         for select in list(op.walk()):
-            if not isinstance(select, low.SelectOp) or (wrapped := _wrapped(select)) is None:
+            if not isinstance(select, low.SelectOp) or (wrapping := _wrapping(select)) is None:
                 continue
             loop = loop_around(select)
             if loop is None:
@@ -57,11 +57,11 @@ class PredictIndicesPass(ModulePass):
             if loop not in found:
                 found[loop] = is_serial(loop)
             if found[loop]:
-                _branch(select, *wrapped)
+                _branch(select, *wrapping)
 
 
-def _wrapped(op: low.SelectOp) -> tuple[SSAValue, SSAValue] | None:
-    """Returns the index and the extent, where the op adds the extent to an index that is negative."""
+def _wrapping(op: low.SelectOp) -> tuple[arith.CmpiOp, arith.AddiOp] | None:
+    """Returns what asks whether an index is negative, and adds the extent to it, where the op chooses so."""
     index, is_negative, moved = op.on_false, op.condition.owner, op.on_true.owner
     if (
         isinstance(index.type, IntegerType | IndexType)
@@ -73,7 +73,7 @@ def _wrapped(op: low.SelectOp) -> tuple[SSAValue, SSAValue] | None:
         and moved.lhs is index
         and _is_extent(moved.rhs, index)
     ):
-        return index, moved.rhs
+        return is_negative, moved
     return None
 
 
@@ -92,8 +92,9 @@ def _is_kernel(block: Block) -> bool:
     return isinstance(block.parent_op(), low.KernelOp)
 
 
-def _branch(select: low.SelectOp, index: SSAValue, extent: SSAValue) -> None:
+def _branch(select: low.SelectOp, negative: arith.CmpiOp, moved: arith.AddiOp) -> None:
     """Replaces what is made of an index by a branch that makes it only of what is out of range."""
+    index, extent = moved.lhs, moved.rhs
     chain = _chain(select, extent)
     last = chain[-1]
     block = last.parent
@@ -107,8 +108,6 @@ def _branch(select: low.SelectOp, index: SSAValue, extent: SSAValue) -> None:
             as_is = cast.result
     otherwise = Block()
     copies: dict[SSAValue, SSAValue] = {}
-    negative, moved = select.condition.owner, select.on_true.owner
-    assert isinstance(negative, Operation) and isinstance(moved, Operation)
     for op in (negative, moved, *chain):
         otherwise.add_op(op.clone(copies))
     otherwise.add_op(scf.YieldOp(copies[last.results[0]]))

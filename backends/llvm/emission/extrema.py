@@ -41,23 +41,25 @@ _RELAXED = {FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS}
 def has_range_form(emitter: Emitter, op: arith.MaximumfOp | arith.MinimumfOp) -> bool:
     """Returns whether `write_range` writes an op in less instructions than LLVM's intrinsic takes."""
     type = op.result.type
-    if lanes_of(type) is None or element_type_of(type) not in (f32, f64) or _RELAXED & {*op.fastmath.data}:
+    if lanes_of(type) is None or element_type_of(type) not in (f32, f64) or _is_short(op):
         return False
-    if not has_vectors(emitter, type, "avx512dq"):
-        return False
-    return not any(isinstance(operand.owner, arith.ConstantOp) for operand in op.operands)
+    return has_vectors(emitter, type, "avx512dq")
 
 
 def has_two_sided_form(emitter: Emitter, op: arith.MaximumfOp | arith.MinimumfOp) -> bool:
     """Returns whether `write_two_sided` writes an op that takes less time than LLVM's intrinsic."""
-    if emitter.processor.arch != "x86_64" or op.result.type not in _SCALARS or _RELAXED & {*op.fastmath.data}:
-        return False
-    if any(isinstance(operand.owner, arith.ConstantOp) for operand in op.operands):
+    if emitter.processor.arch != "x86_64" or op.result.type not in _SCALARS or _is_short(op):
         return False
     # Of other loops, and of loops around those that only take the extremum, LLVM makes vectors, which take
     # less time by its own intrinsic.
     loop = loop_around(op)
     return loop is not None and is_serial(loop) and not _is_all_that_is_carried(op)
+
+
+def _is_short(op: arith.MaximumfOp | arith.MinimumfOp) -> bool:
+    """Returns whether LLVM's intrinsic takes three instructions or less: of a constant, or by its flags."""
+    has_constant = any(isinstance(operand.owner, arith.ConstantOp) for operand in op.operands)
+    return has_constant or bool(_RELAXED & {*op.fastmath.data})
 
 
 def _is_all_that_is_carried(op: arith.MaximumfOp | arith.MinimumfOp) -> bool:

@@ -43,6 +43,7 @@ from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexEx
 from ...indices.nests import nest_of
 from ..steps.loop_nests.reassociation import rounds
 from ..steps.primitives.fuse import fuse
+from .merged_kernels import nested_reductions
 
 LEAST_ROW_NBYTES = 1024
 """
@@ -144,8 +145,8 @@ def _goes_with_another(reduction: sched.ReduceOp) -> bool:
     """Returns whether a reduction of long rows stands beside one of the same, which has to be one of rows."""
     while isinstance(around := reduction.parent_op(), sched.ReduceOp):
         reduction = around
-    loops, read = _loops_of(reduction), _read(reduction)
-    extents = [each.extent for each in loops]
+    read = _read(reduction)
+    extents = [each.extent for each in nested_reductions(reduction)]
     widest = max((NBYTES[element_type_of(buffer.type)] for buffer in read), default=0)
     least = -(-LEAST_ROW_NBYTES // widest) if is_float(reduction.result.type) and widest else LEAST_ROW
     if not isinstance(extents[-1], int) or extents[-1] < least:
@@ -153,16 +154,12 @@ def _goes_with_another(reduction: sched.ReduceOp) -> bool:
     assert reduction.parent is not None, "sched.reduce: stands in no block"
     for op in reduction.parent.ops:
         if isinstance(op, sched.ReduceOp) and op is not reduction and not read.isdisjoint(_read(op)):
-            others = _loops_of(op)
+            others = nested_reductions(op)
             if [each.extent for each in others] == extents and not all(
                 _are_one_reduction(*pair) for pair in pairwise(others)
             ):
                 return True
     return False
-
-
-def _loops_of(reduction: sched.ReduceOp) -> list[sched.ReduceOp]:
-    return [op for op in reduction.walk() if isinstance(op, sched.ReduceOp)]
 
 
 def _read(reduction: sched.ReduceOp) -> set[SSAValue]:

@@ -155,10 +155,9 @@ def chunks_of_few(contraction: Contraction, found: Streamed, target: Target) -> 
     if contraction.has_follow_up:
         wide = min(wide, most_sums // prod(rows))
     size = contraction.tile.wide
-    chunk = max(wide // size, 1) * size if wide < columns else wide
-    # Of named dims a work-group takes whole tiles, as there may be fewer rows.
-    wholes = [-(-extent // tall) * tall for extent, tall in zip(rows, contraction.sizes[:-1], strict=True)]
-    return [*wholes, -(-chunk // size) * size]
+    chunks = (*rows, max(wide // size, 1) * size if wide < columns else wide)
+    # Whole tiles of rows too: of named dims there may be fewer.
+    return [-(-chunk // size) * size for chunk, size in zip(chunks, contraction.sizes, strict=True)]
 
 
 def fetch_ahead(contraction: Contraction, found: Streamed | None, block: int | None, target: Target) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import Processor
@@ -10,6 +13,8 @@ from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.registry import get_backend
 from tenon.test.bits import assert_same_bits
 from tenon.test.kernels import launch_kernel, parsed
+
+Array = npt.NDArray[Any]
 
 SPECIAL = (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 1e-40, -1e-40, 3.0, -7.0)
 
@@ -41,6 +46,15 @@ def text_for(features: str, op: str, element: str, lanes: int, flags: str = "", 
     return LLVMRenderer().render(parsed(kernel(op, element, lanes, flags, rhs)), device)
 
 
+def ordered(op: str, expected: np.ufunc, x: Array, y: Array) -> Array:
+    """Returns the extrema of two arrays, where -0 is less than 0; numpy takes any of two zeros."""
+    number: Array = expected(x, y)
+    both = (x == 0) & (y == 0)
+    is_negative = np.signbit(x) & np.signbit(y) if op == "maximumf" else np.signbit(x) | np.signbit(y)
+    number[both] = np.where(is_negative, x.dtype.type(-0.0), x.dtype.type(0.0))[both]
+    return number
+
+
 @pytest.mark.processor
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16])
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -50,12 +64,7 @@ def test_nan_is_kept_and_zeros_are_in_order(op: str, expected: np.ufunc, element
     x, y = (each.astype(dtype).ravel() for each in np.meshgrid(SPECIAL, SPECIAL))
     z = np.zeros(N, dtype)
     launch_kernel(get_backend("llvm"), parsed(kernel(op, element, lanes)), x, y, z)
-    number = expected(x, y)
-    # numpy takes any of two zeros.
-    both = (x == 0) & (y == 0)
-    is_negative = np.signbit(x) & np.signbit(y) if op == "maximumf" else np.signbit(x) | np.signbit(y)
-    number[both] = np.where(is_negative, dtype(-0.0), dtype(0.0))[both]
-    assert_same_bits(z, number)
+    assert_same_bits(z, ordered(op, expected, x, y))
 
 
 @pytest.mark.parametrize(
@@ -129,11 +138,7 @@ def test_in_series_nan_is_kept_and_zeros_are_in_order(op: str, expected: np.ufun
     x, y = (each.astype(dtype).ravel() for each in np.meshgrid(SPECIAL, SPECIAL))
     z = np.zeros(N, dtype)
     launch_kernel(get_backend("llvm"), parsed(serial_kernel(op, element)), x, y, z)
-    number = expected(x, y)
-    both = (x == 0) & (y == 0)
-    is_negative = np.signbit(x) & np.signbit(y) if op == "maximumf" else np.signbit(x) | np.signbit(y)
-    number[both] = np.where(is_negative, dtype(-0.0), dtype(0.0))[both]
-    assert_same_bits(z, number)
+    assert_same_bits(z, ordered(op, expected, x, y))
 
 
 @pytest.mark.parametrize(
