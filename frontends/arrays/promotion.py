@@ -20,6 +20,7 @@ DType = np.dtype[Any]
 
 _SCALAR_DTYPES: dict[type, DType] = {bool: BOOL, int: INT, float: FLOAT}
 _NARROW = frozenset(F8_DTYPES)
+_F32 = np.dtype(np.float32)
 
 
 @lru_cache(4096)
@@ -28,25 +29,37 @@ def promote_dtypes(first: DType, second: DType) -> DType:
     Returns the dtype that holds the values of both, float64 for an int64 with a uint64 or a float.
 
     Raises:
-        TypeError: there is none, as for int32 with bfloat16.
+        TypeError: there is none, as for integers with floats of 8 bits.
     """
     if first == second:
         return first
-    kinds = (kind_of(first), kind_of(second))
-    narrow = {first, second} & _NARROW
-    if kinds == (2, 2) and narrow:
-        other = second if first in narrow else first
-        return np.dtype(np.float32) if other in _NARROW else other
-    try:
-        if narrow and 1 in kinds:
-            raise TypeError
-        return np.promote_types(first, second)
-    except TypeError:
-        if {first, second} == {BF16, F16}:
-            return np.dtype(np.float32)
-        raise TypeError(
-            f"promotion: no dtype holds the values of {first} and of {second} (hint: cast one of them)"
-        ) from None
+    if second in _NARROW or (second == BF16 and first not in _NARROW):
+        first, second = second, first
+    if first in _NARROW:
+        return _with_eight_bits(first, second)
+    return _with_bfloat16(second) if first == BF16 else np.promote_types(first, second)
+
+
+# numpy's answers for these are those of the installed ml_dtypes, whose versions differ.
+
+
+def _with_eight_bits(narrow: DType, other: DType) -> DType:
+    """Returns the dtype of floats of 8 bits with others."""
+    kind = kind_of(other)
+    if kind == 1:
+        raise TypeError(f"promotion: {narrow} and {other} have no dtype in common (hint: cast one of them)")
+    if kind == 0:
+        return narrow
+    return _F32 if other in _NARROW else other
+
+
+def _with_bfloat16(other: DType) -> DType:
+    """Returns the dtype of bfloat16 with others: integers need the bits of their values, as with float16."""
+    if other.itemsize == 1:
+        return BF16
+    if kind_of(other) == 1:
+        return _F32 if other.itemsize == 2 else FLOAT
+    return _F32 if other == F16 else other
 
 
 @lru_cache(4096)

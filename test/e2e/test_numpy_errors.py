@@ -464,9 +464,9 @@ ONLY_HERE: tuple[tuple[Call, type[Exception], str], ...] = (
         "at: values of dtype float64 do not fit an array of dtype float32 (hint: values.astype, or x.astype)",
     ),
     (
-        lambda xp, x: xp.astype(x, xp.bfloat16) + xp.arange(3),
+        lambda xp, x: xp.astype(x, xp.float8_e5m2) + xp.arange(3),
         TypeError,
-        "no dtype holds the values of bfloat16 and",
+        "promotion: float8_e5m2 and int64 have no dtype in common",
     ),
 )
 """Calls that numpy takes, or has no function for."""

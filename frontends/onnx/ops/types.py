@@ -95,13 +95,19 @@ def _narrowed(x: Any, dtype: np.dtype[Any], saturate: bool, round_mode: str) -> 
 
 
 def _few_bits(x: Any, dtype: np.dtype[Any], carrier: np.dtype[Any]) -> Any:
-    """Returns integers of 4 or 2 bits: floats are rounded towards zero, and the lowest bits are taken."""
-    bits = ml_dtypes.iinfo(dtype).bits
-    whole = x if x.dtype.kind in "iu" else tnp.astype(x, np.dtype(np.int64))
-    lowest = tnp.bitwise_and(whole, (1 << bits) - 1)
-    if not dtype.name.startswith("int"):
+    """
+    Returns integers of 4 or 2 bits: the lowest bits of integers; floats are rounded towards zero, and those
+    that are out of range, of which the standard says nothing, are 0.
+    """
+    info = ml_dtypes.iinfo(dtype)
+    if x.dtype.kind not in "iu":
+        whole = tnp.astype(x, np.dtype(np.int64))
+        is_inside = tnp.logical_and(tnp.greater_equal(whole, info.min), tnp.less_equal(whole, info.max))
+        return tnp.astype(tnp.where(is_inside, whole, 0), carrier)
+    lowest = tnp.bitwise_and(x, (1 << info.bits) - 1)
+    if info.min == 0:
         return tnp.astype(lowest, carrier)
-    sign = 1 << (bits - 1)
+    sign = 1 << (info.bits - 1)
     return tnp.subtract(tnp.astype(tnp.bitwise_xor(lowest, sign), carrier), sign)
 
 

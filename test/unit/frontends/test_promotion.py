@@ -48,13 +48,27 @@ def test_narrow_floats_promote_to_what_holds_both(first: Any, second: Any, expec
         assert promote_dtypes(*map(np.dtype, pair)) == np.dtype(expected)
 
 
-@pytest.mark.parametrize(("first", "second"), [(BF16, np.int32), (E5M2, np.int8), (E4M3FN, np.uint8)])
-def test_dtypes_that_nothing_holds_are_an_error(first: Any, second: Any):
-    with pytest.raises(
-        TypeError, match=r"promotion: no dtype holds the values of .* and of .*cast one of them"
-    ):
-        promote_dtypes(np.dtype(first), np.dtype(second))
-    assert not can_cast(np.dtype(first), np.dtype(second))
+@pytest.mark.parametrize("second", [*SIGNED, *UNSIGNED])
+def test_bfloat16_holds_integers_of_8_bits_and_wider_floats_the_others(second: Any):
+    expected = {1: BF16, 2: np.float32}.get(second.itemsize, np.float64)
+    for pair in ((BF16, second), (second, BF16)):
+        assert promote_dtypes(*pair) == np.dtype(expected)
+    assert can_cast(second, BF16) == (second.itemsize == 1)
+    assert not can_cast(BF16, second)
+    values = np.array([np.iinfo(second).min, np.iinfo(second).max], second)
+    total = tnp.asarray(values) + tnp.ones(2, dtype=BF16)
+    assert total.dtype == np.dtype(expected)
+
+
+@pytest.mark.parametrize(("first", "second"), [(E5M2, np.int8), (E4M3FN, np.uint8), (E4M3, np.int64)])
+def test_floats_of_8_bits_have_no_dtype_in_common_with_integers(first: Any, second: Any):
+    first, second = np.dtype(first), np.dtype(second)
+    for pair in ((first, second), (second, first)):
+        with pytest.raises(
+            TypeError, match=f"promotion: {first} and {second} have no dtype in common .*cast one of them"
+        ):
+            promote_dtypes(*pair)
+        assert not can_cast(*pair)
 
 
 @pytest.mark.parametrize("dtype", [BOOL, *SIGNED, *UNSIGNED, *FLOATS])

@@ -23,7 +23,7 @@ SAMPLE = (
     "averagepool_2d_ceil",
     "basic_conv_with_padding",
     "cast_FLOAT_to_FLOAT8E4M3FNUZ",
-    "cast_FLOAT_to_INT4",
+    "cast_INT4_to_FLOAT",
     "center_crop_pad_crop_and_pad",
     "constant_pad_axes",
     "convtranspose_autopad_same",

@@ -14,7 +14,7 @@ MODES = ("nearest", "linear", "cubic")
 PLACES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
 
 
-@pytest.mark.parametrize(("mode", "places"), itertools.product(MODES, PLACES))
+@pytest.mark.parametrize(("mode", "places"), list(itertools.product(MODES, PLACES)))
 @pytest.mark.parametrize("size", [(13, 5), (4, 18)])
 def test_images_are_resized_as_by_onnx(mode: str, places: str, size: tuple[int, int]):
     attributes = f'mode = "{mode}", coordinate_transformation_mode = "{places}", axes = [2, 3]'
