@@ -113,6 +113,18 @@ def _plain(name: str) -> str:
     return "w_" + name.replace(".", "_")
 
 
+def made_in_first_call(make: Callable[[], Thunk]) -> Thunk:
+    """Returns what makes a program in its first call, as all contenders compile there, and then runs it."""
+    made: list[Thunk] = []
+
+    def call() -> object:
+        if not made:
+            made.append(make())
+        return made[0]()
+
+    return call
+
+
 def onnx_model(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> bytes:
     """Returns the model as a file of ONNX."""
     from .onnx_layers import OnnxLayers
@@ -128,17 +140,12 @@ def of_onnxruntime(model: Model, scale: Scale, weights: Weights, inputs: Mapping
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    sessions: list[Any] = []
 
-    def call() -> Any:
-        if not sessions:
-            # In the first call, as all others compile there.
-            sessions.append(
-                onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-            )
-        return tuple(sessions[0].run(None, inputs))
+    def make() -> Thunk:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        return lambda: tuple(session.run(None, inputs))
 
-    return call
+    return made_in_first_call(make)
 
 
 def of_jax(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
@@ -155,16 +162,13 @@ def of_iree(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, A
     from ..peers.iree_peer import compiled_entry
 
     work, values = traceable(model, scale, weights, inputs)
-    made: list[Thunk] = []
 
-    def call() -> Any:
-        if not made:
-            function, device = compiled_entry(work, values, "local-sync")
-            given = [runtime.asdevicearray(device, np.asarray(value)) for value in values]
-            made.append(lambda: function(*given))
-        return made[0]()
+    def make() -> Thunk:
+        function, device = compiled_entry(work, values, "local-sync")
+        given = [runtime.asdevicearray(device, np.asarray(value)) for value in values]
+        return lambda: function(*given)
 
-    return call
+    return made_in_first_call(make)
 
 
 def traceable(

@@ -7,7 +7,7 @@ from functools import partial
 
 from ..findings import TENON
 from ..harness import Thunk
-from .contenders import Maker, onnx_model, torch_module, traceable
+from .contenders import Maker, made_in_first_call, onnx_model, torch_module, traceable
 from .model import Array, Model, Scale, Weights
 
 
@@ -15,8 +15,8 @@ def of_onnx(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, A
     """Returns what runs the file that onnxruntime runs too."""
     import tenon
 
-    imported = tenon.from_onnx(onnx_model(model, scale, weights, inputs))
-    return partial(imported, *inputs.values())
+    content = onnx_model(model, scale, weights, inputs)
+    return made_in_first_call(lambda: partial(tenon.from_onnx(content), *inputs.values()))
 
 
 def of_torch(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
@@ -25,8 +25,11 @@ def of_torch(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, 
     import torch
 
     module, *given = torch_module(model, scale, weights, inputs)
-    program = tenon.from_torch(torch.export.export(module, tuple(given)))
-    return partial(program, *inputs.values())
+
+    def make() -> Thunk:
+        return partial(tenon.from_torch(torch.export.export(module, tuple(given))), *inputs.values())
+
+    return made_in_first_call(make)
 
 
 def of_jax(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
@@ -35,15 +38,7 @@ def of_jax(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Ar
 
     work, values = traceable(model, scale, weights, inputs)
     held, given = values[: len(weights)], values[len(weights) :]
-    made: list[Thunk] = []
-
-    def call() -> object:
-        if not made:
-            # In the first call, as all others compile there.
-            made.append(partial(tenon.from_jax(partial(work, *held), *given), *inputs.values()))
-        return made[0]()
-
-    return call
+    return made_in_first_call(lambda: partial(tenon.from_jax(partial(work, *held), *given), *inputs.values()))
 
 
 IMPORTED: Mapping[str, tuple[str, Maker]] = {
