@@ -386,7 +386,10 @@ def _take_apart_numbers(
 
 
 def _recombined(terms: dict[Atom, Extent], constant_: Extent) -> IndexExpr:
-    """`(e floordiv d) * (f * d) + (e mod d) * f  -->  e * f`"""
+    """
+    `(e floordiv d) * (f * d) + (e mod d) * f  -->  e * f`, also where the quotient is within a remainder:
+    `((e floordiv d + r) mod m) * (f * d) + (e mod d) * f  -->  ((e + r * d) mod (m * d)) * f`
+    """
     for atom, factor in terms.items():
         if isinstance(atom, Mod):
             whole_atom = FloorDiv(atom.operand, atom.divisor)
@@ -397,6 +400,12 @@ def _recombined(terms: dict[Atom, Extent], constant_: Extent) -> IndexExpr:
             if whole is not None:
                 rest = {a: f for a, f in terms.items() if a != atom and a not in whole}
                 return _recombined(rest, constant_) + atom.operand * factor
+            outer = _remainder_of_quotient(atom, factor, terms)
+            if outer is not None:
+                rest = {a: f for a, f in terms.items() if a not in (atom, outer)}
+                above = outer.operand + _atom(FloorDiv(atom.operand, atom.divisor)) * -1
+                both = (atom.operand + above * atom.divisor).mod(outer.divisor * atom.divisor)
+                return _recombined(rest, constant_) + both * factor
     return IndexExpr(terms, constant_)
 
 
@@ -407,6 +416,19 @@ def _quotient_of_terms(atom: Mod, factor: Extent, terms: Mapping[Atom, Extent]) 
     whole = atom.operand.floordiv(atom.divisor) * (atom.divisor * factor)
     if whole.constant == 0 and whole.terms and all(terms.get(a) == f for a, f in whole.terms.items()):
         return whole.terms
+    return None
+
+
+def _remainder_of_quotient(atom: Mod, factor: Extent, terms: Mapping[Atom, Extent]) -> Mod | None:
+    """The remainder of what `atom.operand floordiv atom.divisor` is a term of, if it is next to `atom`."""
+    quotient_ = FloorDiv(atom.operand, atom.divisor)
+    for other, its in terms.items():
+        if (
+            isinstance(other, Mod)
+            and its == factor * atom.divisor
+            and other.operand.terms.get(quotient_) == 1
+        ):
+            return other
     return None
 
 

@@ -171,6 +171,30 @@ def test_quotient_and_remainder_join_again():
     assert flat.mod(7) * 3 + flat.floordiv(7) * 21 == flat * 3
 
 
+@pytest.mark.parametrize("shape", [(3, 8, 8), (3, 5, 7), (2, 3, 4, 8), (24, 8)], ids=str)
+@pytest.mark.parametrize("count", [2, 3, 4, 6, 8, 12])
+def test_parts_of_a_flat_index_lie_together(shape: tuple[int, ...], count: int):
+    length = prod(shape) // count
+    part, place = Axis(count, "p"), Axis(length, "q")
+    flat = variable(part) * length + variable(place)
+    subscripts = delinearize(flat, shape)
+    assert linearize(subscripts, row_major_strides(shape)) == flat
+    for number, index in product(range(count), range(length)):
+        at = {part: number, place: index}
+        assert value(linearize(subscripts, row_major_strides(shape)), at) == number * length + index
+
+
+def test_remainders_of_other_quotients_stay_apart():
+    f, r = variable(first := Axis(100, "f")), variable(second := Axis(5, "r"))
+    together = (f.floordiv(7) + r).mod(10) * 7 + f.mod(7)
+    assert together == (f + r * 7).mod(70)
+    for other in ((f.floordiv(7) * 2 + r).mod(10) * 7 + f.mod(7), (f.floordiv(7) + r).mod(10) * 8 + f.mod(7)):
+        assert sum(isinstance(atom, Mod) for atom in other.terms) == 2
+    for number, index in product(range(100), range(5)):
+        at = {first: number, second: index}
+        assert value(together, at) == (number // 7 + index) % 10 * 7 + number % 7
+
+
 def test_quotient_of_a_quotient_is_one_quotient():
     flat = variable(Axis(100, "f"))
     assert flat.floordiv(3).floordiv(5) == flat.floordiv(15)
