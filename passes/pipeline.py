@@ -37,6 +37,7 @@ from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
 from .graph.simplify_nodes import SimplifyNodesPass
 from .graph.split_reductions import SplitReductionsPass
+from .low.exit_searches import ExitSearchesPass
 from .low.expand_math import ExpandMathPass
 from .low.expand_tiles import ExpandTilesPass
 from .low.expand_vectors import ExpandVectorsPass
@@ -286,8 +287,9 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         PromoteScalarsPass(),
         # After all that moves or merges loops: how often a store runs decides.
         target.pass_of(StreamStoresPass),
-        # After what sees through indices. On GPUs a branch is for all work-items that run together.
-        *((PredictIndicesPass(),) if target.groups is None else ()),
+        # After all that moves or merges loops, and what sees through indices. On GPUs a branch is for all
+        # work-items that run together.
+        *((ExitSearchesPass(), PredictIndicesPass()) if target.groups is None else ()),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
         *expansions(target),
         VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *target.lacks)),

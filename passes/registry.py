@@ -105,6 +105,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plan-memory",
     ),
     "low": (
+        "exit-searches",
         "expand-math",
         "expand-tiles",
         "expand-vectors",

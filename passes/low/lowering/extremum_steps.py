@@ -100,6 +100,21 @@ class ExtremumSteps:
             self._emit(low.SelectOp, (is_nan, all_bits, nan), nan.type),
         )
 
+    def accumulate_two(
+        self, one: Partial, other: Partial, first: SSAValue, second: SSAValue
+    ) -> tuple[Partial, Partial]:
+        """
+        Returns two partial results that are combined later, with one more element each. Of both elements
+        `one` has the signs and whether there is a NaN, which one comparison tells.
+        """
+        number, signs, nan = one
+        all_bits = self._constant(-1, self.integer_type, lanes_of(nan.type) or 1)
+        is_nan = self._compare_floats(_UNO, first, second)
+        for element in (first, second):
+            signs = self._joined_signs(signs, self._bits(element))
+        nan = self._emit(low.SelectOp, (is_nan, all_bits, nan), nan.type)
+        return (self.better(number, first), signs, nan), (self.better(other[0], second), *other[1:])
+
     def combine(self, lhs: Partial, rhs: Partial) -> Partial:
         """Returns the partial result of the elements of two."""
         return (

@@ -355,14 +355,23 @@ class ReductionLowering:
                 return [(state.scalars[total].pick(active, lanes),) for lanes in sets]
             state.lower_block(self.op.body.block)
             values = [state.scalars[value] for value in self.op.yielded]
-            results: list[Partial] = []
+            given: list[Sequence[SSAValue]] = []
             for lanes, accumulator in zip(sets, accumulators, strict=True):
                 elements = [value.pick(active, lanes) for value in values]
                 width = lanes_of(accumulator[0].type)
                 if width is not None:
                     elements = [state.writer.as_vector(element, width) for element in elements]
-                results.append(self._accumulate(accumulator, elements))
-        return results
+                given.append(elements)
+            return self._accumulate_all(accumulators, given, own.unroll if own else 1)
+
+    def _accumulate_all(
+        self, accumulators: Sequence[Partial], given: Sequence[Sequence[SSAValue]], count: int
+    ) -> list[Partial]:
+        """
+        Combines what the body yields for each of several partial results into it; each `count` of them, one
+        after the other, are combined to one total later.
+        """
+        return [self._accumulate(*pair) for pair in zip(accumulators, given, strict=True)]
 
     def _accumulate(self, accumulator: Partial, elements: Sequence[SSAValue]) -> Partial:
         """Combines what the body yields into a partial result."""
@@ -393,6 +402,18 @@ class _ExtremumLowering(ReductionLowering):
 
     def _start(self, value: SSAValue, others: Partial, own_lanes: int, lanes: int) -> Partial:
         return self.steps.accumulate(others, self._first_element(value, others[0], own_lanes, lanes))
+
+    def _accumulate_all(
+        self, accumulators: Sequence[Partial], given: Sequence[Sequence[SSAValue]], count: int
+    ) -> list[Partial]:
+        if count % 2:
+            return super()._accumulate_all(accumulators, given, count)
+        results: list[Partial] = []
+        for number in range(0, len(accumulators), 2):
+            (first,), (second,) = given[number : number + 2]
+            one, other = accumulators[number : number + 2]
+            results += self.steps.accumulate_two(one, other, first, second)
+        return results
 
     def _across_lanes(self, partial: Partial) -> Partial:
         return self.steps.across_lanes(partial)

@@ -41,7 +41,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
@@ -52,6 +52,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.low.prefetch import set_prefetch_distance
 from ....dialects.modules.kernel_access import kernels_of
+from ....dialects.sched import CombineKind
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import LOADED_STRIDES
 from ...indices.nests import axes_around
@@ -132,7 +133,7 @@ class PrefetchRowsPass(ModulePass):
         for around in kernel.walk():
             if not isinstance(around, _Around):
                 continue
-            for reads in _reads_of_rows(analysis, around):
+            for reads in map(_complete, _reads_of_rows(analysis, around)):
                 fetches: Iterator[_Fetch] = iter(())
                 if (step := self._step(analysis, around, reads, counters)) is not None:
                     fetches = iter([(*reads[-1], step, 2)])
@@ -240,6 +241,25 @@ def _turned(analysis: IndexAnalysis, kernel: sched.KernelOp) -> Iterator[tuple[s
             for rows in around:
                 if address.stride(analysis.axis(rows)) == 1:
                     yield rows, load
+
+
+def _complete(reads: Sequence[_Read]) -> Sequence[_Read]:
+    """Returns the reads of loops that run to the end: searches, as of argmax, are left early."""
+    return [read for read in reads if not _is_search(read[0])] or reads
+
+
+def _is_search(loop: Loop) -> bool:
+    """Returns whether a loop gives the first of its indices at which something holds."""
+    if not isinstance(loop, sched.ReduceOp) or loop.kind.data is not CombineKind.MINSI:
+        return False
+    (yielded,) = loop.yielded
+    chosen = yielded.owner
+    return (
+        isinstance(chosen, low.SelectOp)
+        and isinstance(index := chosen.on_true.owner, arith.IndexCastOp)
+        and index.input is loop.index
+        and isinstance(chosen.on_false.owner, arith.ConstantOp)
+    )
 
 
 def _flops(loop: Loop) -> int:
