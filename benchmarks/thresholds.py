@@ -307,6 +307,10 @@ def _shortest(x: Any) -> Any:
     return tenon.fori_loop(0, x.shape[0], lambda k, y: tnp.minimum(y, y[:, k][:, None] + y[k]), x)
 
 
+def _sum_of_weighted(x: Any, w: Any) -> Any:
+    return tnp.sum(x * w)
+
+
 def _sum_of_products(x: Any, y: Any) -> Any:
     return tnp.sum(x * y)
 
@@ -386,9 +390,17 @@ _SUMS = tuple(
     for n in (1 << 15, 1 << 16, 1 << 17, 1 << 20)
 )
 
+_WEIGHTED_SUMS = tuple(
+    Program(f"weighted sum of {m}x{n}", _sum_of_weighted, ((m, n), (n,)))
+    for m, n in ((8, 200_000), (32, 50257), (100, 50257), (128, 8192), (200, 8192), (512, 2048))
+)
+
 THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.split_reductions", "LEAST_ELEMENTS", (1 << 15, 1 << 16, 1 << 18), (), _SUMS),
-    Threshold("graph.split_reductions", "LEAST_IN_PART", (1 << 12, 1 << 13, 1 << 15), (), _SUMS),
+    Threshold("graph.split_reductions", "ENOUGH_PARTS", (4, 16, 128, 256), (), _WEIGHTED_SUMS),
+    Threshold(
+        "graph.split_reductions", "LEAST_IN_PART", (1 << 12, 1 << 13, 1 << 15), (), (*_SUMS, *_WEIGHTED_SUMS)
+    ),
     Threshold("sched.planning.own.sorting.network_sort", "MOST_EXTENT", (100, 1000), (), _SORTED_ROWS),
     Threshold("sched.planning.own.sorting.vector_sort", "MOST_NBYTES", (1 << 14, 1 << 17), (), _SORTS),
     Threshold("sched.planning.own.sorting.bucket_sort", "MOST_OF_A_GROUP", (2048, 8192), (), _SORTS),

@@ -14,7 +14,9 @@ Splits reductions of all elements into parts, which run in parallel, and a reduc
 One work-group combines all elements of a result. Where there is but one, parts of a long axis are results of
 their own. A long sum is less off, too: each partial result adds up fewer numbers. How many parts there are
 depends on the extents only, so that a sum has the same bits on any number of threads. What is left where the
-parts do not fill the axis is combined last.
+parts do not fill the axis is combined last. Axes whose elements lie together are one axis first: on a virtual
+AMD EPYC (Zen 4), sums of a million f32 in rows of 3 take 0.16 of the time, of 30 0.43, of 150 0.82, variances
+0.12, 0.33 and 0.70; in rows of 64, 128 or 256 they take as long.
 
 Products of all elements, as the dot product of two vectors, are split alike.
 
@@ -28,7 +30,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -38,16 +40,24 @@ from ...dialects.element_types import compute_type, element_type_of, is_float
 from ...dialects.graph import MemoryModeAttr, ReduceKind, iteration_extents
 from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ...dialects.memory_modes import ModeKind
+from ..rewriting.eliminate_common_subexpressions import EliminateCommonSubexpressionsPass
 from .builder import GraphBuilder
 
 LEAST_ELEMENTS = 1 << 17
 """Fewer are combined sooner than a second kernel begins."""
 
 LEAST_IN_PART = 1 << 14
-"""A part of fewer elements is not worth a work-group."""
+"""
+A part of fewer elements is not worth a work-group, and one of a later axis has as many together: strips of
+every row are slow where they are short. On a virtual AMD EPYC (Zen 4) the maximum of 128x50176 f32 takes 1134
+us in strips of 196 elements, 738 in those of 3584, 566 in those of 7168 and 453 in parts of whole rows.
+"""
 
 MOST_PARTS = 256
 """As many partial results are combined in no time."""
+
+ENOUGH_PARTS = 64
+"""So many parts of an axis are better than more of a later one."""
 
 _COMBINED = {
     ReduceKind.ADD: graph.AddOp,
@@ -58,6 +68,23 @@ _COMBINED = {
     ReduceKind.OR: graph.OrOp,
 }
 """What combines two results of each kind."""
+
+QUICK = (
+    graph.AbsOp,
+    graph.AddOp,
+    graph.AndOp,
+    graph.CastOp,
+    graph.CompareOp,
+    graph.MaxOp,
+    graph.MinOp,
+    graph.MulOp,
+    graph.NegOp,
+    graph.NotOp,
+    graph.OrOp,
+    graph.SelectOp,
+    graph.SubOp,
+)
+"""What takes less time than to read it from memory."""
 
 
 _Reduction = graph.ReduceOp | graph.ContractOp
@@ -70,10 +97,18 @@ class SplitReductionsPass(ModulePass):
     name = "split-reductions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for reduction in [inner for inner in op.walk() if isinstance(inner, _Reduction)]:
-            extents = _extents(reduction)
-            if prod(extents) >= LEAST_ELEMENTS:
-                _split(reduction, extents)
+        if not _long_reductions(op):
+            return
+        # What is computed twice alike has two readers.
+        EliminateCommonSubexpressionsPass().apply(ctx, op)
+        for reduction, extents in _long_reductions(op):
+            _split(reduction, extents)
+
+
+def _long_reductions(module: ModuleOp) -> list[tuple[_Reduction, list[int]]]:
+    """Returns the reductions that are split, and the extents of what they reduce."""
+    reductions = [(op, _extents(op)) for op in module.walk() if isinstance(op, _Reduction)]
+    return [(op, extents) for op, extents in reductions if prod(extents) >= LEAST_ELEMENTS]
 
 
 def _extents(op: _Reduction) -> list[int]:
@@ -96,18 +131,22 @@ def cut(
     extents: list[int], least_in_part: int = LEAST_IN_PART, most_parts: int = MOST_PARTS
 ) -> tuple[int, int]:
     """
-    Returns an axis, and how many parts it is cut into: into parts of equal length if an axis has such, not
-    many fewer than there may be. The first axis that is long enough is cut: its parts lie together, and those
-    of a later one are strips, a few elements of every row.
+    Returns an axis, and how many parts it is cut into: into parts of equal length if there are such, not many
+    fewer than there may be. The first axis that gives enough parts is cut, else the one that gives most: a
+    part of the first axis lies together, and one of a later axis is a strip of every row.
     """
     most_parts = min(prod(extents) // least_in_part, most_parts)
-    long = [axis for axis, extent in enumerate(extents) if extent >= most_parts]
-    axes = long[:1] or sorted(range(len(extents)), key=lambda axis: -extents[axis])
-    for axis in axes:
-        for count in range(min(extents[axis], most_parts), most_parts // 2, -1):
-            if extents[axis] % count == 0:
-                return axis, count
-    return axes[0], min(extents[axes[0]], most_parts)
+
+    def parts_of(axis: int) -> int:
+        is_first = prod(extents[:axis]) == 1
+        strips = most_parts if is_first else prod(extents[axis:]) // least_in_part
+        return max(min(extents[axis], most_parts, strips), 1)
+
+    axes = range(len(extents))
+    enough = [axis for axis in axes if parts_of(axis) >= min(most_parts, ENOUGH_PARTS)]
+    axis = enough[0] if enough else max(axes, key=parts_of)
+    most = parts_of(axis)
+    return axis, next((count for count in range(most, most // 2, -1) if extents[axis] % count == 0), most)
 
 
 def _split(op: _Reduction, extents: list[int]) -> None:
@@ -118,6 +157,10 @@ def _split(op: _Reduction, extents: list[int]) -> None:
     is_contraction = isinstance(op, graph.ContractOp)
     sources = list(op.inputs) if is_contraction else [b.cast(op.source, wide)]
     kind = (op.accumulate if is_contraction else op.kind).data
+    if len(extents) > 1:
+        flat = [_flattened(b, source) for source in sources]
+        if all(each is not None for each in flat):
+            sources, extents = [each for each in flat if each is not None], [prod(extents)]
     axis, count = cut(extents)
     length = extents[axis] // count
     whole, rest = length * count, extents[axis] % count
@@ -141,6 +184,33 @@ def _split(op: _Reduction, extents: list[int]) -> None:
     op.result.replace_all_uses_with(b.cast(result, element))
     op.detach()
     op.erase()
+
+
+def _flattened(b: GraphBuilder, value: SSAValue, is_shared: bool = False) -> SSAValue | None:
+    """
+    Returns the elements of a value along one axis; None where they do not lie together. What others read too
+    is computed once more where it is `QUICK`.
+    """
+    op, shape = value.owner, _shape(value)
+    element = element_type_of(value.type)
+    type = tensor_of(element, (prod(extent for extent in shape if isinstance(extent, int)),))
+    if isinstance(op, graph.BroadcastOp):
+        if prod(_shape(op.source)) != 1:
+            return None
+        return b.add(graph.BroadcastOp(b.add(graph.ReshapeOp(op.source, tensor_of(element, ()))), type))
+    if isinstance(op, graph.ElementwiseOp):
+        is_shared = is_shared or len({use.operation for use in value.uses}) > 1
+        if not op.operands or op.attributes or (is_shared and not isinstance(op, QUICK)):
+            return None
+        operands = [_flattened(b, operand, is_shared) for operand in op.operands]
+        given = [operand for operand in operands if operand is not None]
+        if len(given) < len(operands):
+            return None
+        return b.add(
+            op.create(operands=given, result_types=(type,), properties=op.properties), value.name_hint
+        )
+    lies_together = isinstance(op, Block | graph.ReduceOp | graph.ContractOp)
+    return b.add(graph.ReshapeOp(value, type)) if lies_together else None
 
 
 def _reduced(op: _Reduction, values: list[SSAValue], type: Attribute, kept: int | None) -> _Reduction:

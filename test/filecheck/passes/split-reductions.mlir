@@ -14,15 +14,50 @@ func.func @all(%x: tensor<131072xf32>) -> tensor<f32> {
 
 // -----
 
-// An axis with parts of equal length, where the longest has none; kept dims stay.
+// Rows that lie together are one axis; kept dims stay.
 // CHECK-LABEL: func.func @kept
-// CHECK-NEXT:    graph.reshape %x : tensor<512x521xi32> -> tensor<16x32x521xi32>
-// CHECK-NEXT:    graph.reduce max {{.*}} axes [1, 2]
+// CHECK-NEXT:    graph.reshape %x : tensor<512x521xi32> -> tensor<266752xi32>
+// CHECK-NEXT:    graph.reshape {{.*}} : tensor<266752xi32> -> tensor<16x16672xi32>
+// CHECK-NEXT:    graph.reduce max {{.*}} axes [1]
 // CHECK-NEXT:    graph.reduce max {{.*}} axes [0]
 // CHECK-NEXT:    graph.reshape {{.*}} : tensor<i32> -> tensor<1x1xi32>
 func.func @kept(%x: tensor<512x521xi32>) -> tensor<1x1xi32> {
   %s = graph.reduce max %x axes [0, 1] keep : tensor<512x521xi32> -> tensor<1x1xi32>
   func.return %s : tensor<1x1xi32>
+}
+
+// -----
+
+// What is computed for the sum alone is computed along one axis.
+// CHECK-LABEL: func.func @deviations
+// CHECK:         %[[MEAN:.*]] = graph.broadcast %{{.*}} : tensor<f32> -> tensor<150000xf32>
+// CHECK-NEXT:    %[[D:.*]] = graph.sub %{{.*}}, %[[MEAN]] : tensor<150000xf32>
+// CHECK:         graph.reduce add {{.*}} axes [1] {{.*}} : tensor<8x18750xf32> -> tensor<8xf32>
+func.func @deviations(%x: tensor<50000x3xf32>, %mean: tensor<1x1xf32>) -> tensor<f32> {
+  %m = graph.broadcast %mean : tensor<1x1xf32> -> tensor<50000x3xf32>
+  %d = graph.sub %x, %m : tensor<50000x3xf32>
+  %q = graph.mul %d, %d : tensor<50000x3xf32>
+  %s = graph.reduce add %q axes [0, 1] : tensor<50000x3xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
+}
+
+// -----
+
+// Rows of another order, and what has an element for each column, are not: parts are of rows.
+// CHECK-LABEL: func.func @turned
+// CHECK:         graph.reduce add {{.*}} axes [1, 2] {{.*}} : tensor<8x6250x3xf32> -> tensor<8xf32>
+// CHECK-LABEL: func.func @columns
+// CHECK:         graph.reduce add {{.*}} axes [1, 2] {{.*}} : tensor<8x6250x3xf32> -> tensor<8xf32>
+func.func @turned(%x: tensor<3x50000xf32>) -> tensor<f32> {
+  %t = graph.permute %x [1, 0] : tensor<3x50000xf32>
+  %s = graph.reduce add %t axes [0, 1] : tensor<50000x3xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
+}
+func.func @columns(%x: tensor<50000x3xf32>, %y: tensor<3xf32>) -> tensor<f32> {
+  %b = graph.broadcast %y : tensor<3xf32> -> tensor<50000x3xf32>
+  %p = graph.mul %x, %b : tensor<50000x3xf32>
+  %s = graph.reduce add %p axes [0, 1] : tensor<50000x3xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
 }
 
 // -----

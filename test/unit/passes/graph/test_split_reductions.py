@@ -99,8 +99,13 @@ def test_threads_change_no_bit(function: Callable[..., Any], shape: tuple[int, .
     [
         ([300, 1001], 0, 15),  # Equal parts of the first axis.
         ([501, 1000], 0, 30),  # Unequal ones of the first axis, not strips of 40 columns.
-        ([3, 50000], 1, 8),  # The first axis is too short.
+        ([3, 100000], 1, 5),  # The first axis is too short.
+        ([3, 50000], 0, 3),  # As many as strips of the other one would be.
         ([1, 1 << 20], 1, 64),
+        ([128, 50257], 0, 128),  # Fewer than there may be, but no strips of 196 columns.
+        ([32, 50257], 0, 32),
+        ([8, 200000], 1, 10),  # Strips of 20000 elements: more than there are rows.
+        ([7, 7, 7, 1000], 0, 7),
     ],
 )
 def test_the_first_axis_that_is_long_enough_is_cut(extents: list[int], axis: int, count: int):
