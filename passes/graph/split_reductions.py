@@ -25,12 +25,14 @@ Requires: nothing. Ensures: results are those before, sums of floats up to their
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import prod
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -157,10 +159,9 @@ def _split(op: _Reduction, extents: list[int]) -> None:
     is_contraction = isinstance(op, graph.ContractOp)
     sources = list(op.inputs) if is_contraction else [b.cast(op.source, wide)]
     kind = (op.accumulate if is_contraction else op.kind).data
-    if len(extents) > 1:
-        flat = [_flattened(b, source) for source in sources]
-        if all(each is not None for each in flat):
-            sources, extents = [each for each in flat if each is not None], [prod(extents)]
+    flat = _Flat(b)
+    if len(extents) > 1 and all(map(flat.fits, sources)):
+        sources, extents = list(map(flat.of, sources)), [prod(extents)]
     axis, count = cut(extents)
     length = extents[axis] // count
     whole, rest = length * count, extents[axis] % count
@@ -186,33 +187,6 @@ def _split(op: _Reduction, extents: list[int]) -> None:
     op.erase()
 
 
-def _flattened(b: GraphBuilder, value: SSAValue, is_shared: bool = False) -> SSAValue | None:
-    """
-    Returns the elements of a value along one axis; None where they do not lie together. What others read too
-    is computed once more where it is `QUICK`.
-    """
-    op, shape = value.owner, _shape(value)
-    element = element_type_of(value.type)
-    type = tensor_of(element, (prod(extent for extent in shape if isinstance(extent, int)),))
-    if isinstance(op, graph.BroadcastOp):
-        if prod(_shape(op.source)) != 1:
-            return None
-        return b.add(graph.BroadcastOp(b.add(graph.ReshapeOp(op.source, tensor_of(element, ()))), type))
-    if isinstance(op, graph.ElementwiseOp):
-        is_shared = is_shared or len({use.operation for use in value.uses}) > 1
-        if not op.operands or op.attributes or (is_shared and not isinstance(op, QUICK)):
-            return None
-        operands = [_flattened(b, operand, is_shared) for operand in op.operands]
-        given = [operand for operand in operands if operand is not None]
-        if len(given) < len(operands):
-            return None
-        return b.add(
-            op.create(operands=given, result_types=(type,), properties=op.properties), value.name_hint
-        )
-    lies_together = isinstance(op, Block | graph.ReduceOp | graph.ContractOp)
-    return b.add(graph.ReshapeOp(value, type)) if lies_together else None
-
-
 def _reduced(op: _Reduction, values: list[SSAValue], type: Attribute, kept: int | None) -> _Reduction:
     """Returns what `op` does of other values, along all axes but the one that is kept."""
     shape = _shape(values[0])
@@ -233,24 +207,86 @@ def _reduced(op: _Reduction, values: list[SSAValue], type: Attribute, kept: int 
     )
 
 
-class _Part:
+class _Copies(ABC):
     """
-    So many elements along an axis of a value. What is computed element by element for the reduction alone is
-    computed for the part: two readers of one value would have it stored.
+    Values in another shape. What is computed element by element for the reduction alone is computed in that
+    shape: two readers of one value would have it stored.
     """
 
-    def __init__(self, b: GraphBuilder, axis: int, begin: int, count: int) -> None:
+    def __init__(self, b: GraphBuilder) -> None:
         self.b = b
-        self.axis = axis
-        self.begin = begin
-        self.count = count
         self.known: dict[SSAValue, SSAValue] = {}
 
     def of(self, value: SSAValue) -> SSAValue:
-        """Returns the part of a value."""
+        """Returns what stands for a value."""
         if value not in self.known:
             self.known[value] = self._made(value)
         return self.known[value]
+
+    @abstractmethod
+    def _made(self, value: SSAValue) -> SSAValue: ...
+
+    def _computed(self, op: graph.ElementwiseOp, shape: tuple[Extent, ...]) -> SSAValue:
+        (result,) = op.results
+        operands = [self.of(operand) for operand in op.operands]
+        type = tensor_of(element_type_of(result.type), shape)
+        new = op.create(operands=operands, result_types=(type,), properties=op.properties)
+        return self.b.add(new, result.name_hint)
+
+
+def _is_alone(value: SSAValue) -> bool:
+    return len({use.operation for use in value.uses}) == 1
+
+
+def _is_computed(op: Operation | Block) -> TypeGuard[graph.ElementwiseOp]:
+    """Returns whether an op computes elements of elements, and nobody asked how."""
+    return isinstance(op, graph.ElementwiseOp) and bool(op.operands) and not op.attributes
+
+
+class _Flat(_Copies):
+    """The elements of values along one axis."""
+
+    def __init__(self, b: GraphBuilder) -> None:
+        super().__init__(b)
+        self.fitting: dict[SSAValue, bool] = {}
+
+    def fits(self, value: SSAValue, is_shared: bool = False) -> bool:
+        """
+        Returns whether the elements lie together. What others read too would be computed once more, which it
+        may where it is `QUICK`.
+        """
+        if value not in self.fitting:
+            self.fitting[value] = self._fits(value, is_shared or not _is_alone(value))
+        return self.fitting[value]
+
+    def _fits(self, value: SSAValue, is_shared: bool) -> bool:
+        op = value.owner
+        if isinstance(op, graph.BroadcastOp):
+            return prod(_shape(op.source)) == 1
+        if isinstance(op, graph.ElementwiseOp):
+            is_free = isinstance(op, QUICK) or not is_shared
+            return _is_computed(op) and is_free and all(self.fits(each, is_shared) for each in op.operands)
+        return isinstance(op, Block | graph.ReduceOp | graph.ContractOp)
+
+    def _made(self, value: SSAValue) -> SSAValue:
+        op, element = value.owner, element_type_of(value.type)
+        shape = (prod(extent for extent in _shape(value) if isinstance(extent, int)),)
+        if isinstance(op, graph.BroadcastOp):
+            one = self.b.add(graph.ReshapeOp(op.source, tensor_of(element, ())))
+            return self.b.add(graph.BroadcastOp(one, tensor_of(element, shape)))
+        if _is_computed(op):
+            return self._computed(op, shape)
+        return self.b.add(graph.ReshapeOp(value, tensor_of(element, shape)))
+
+
+class _Part(_Copies):
+    """So many elements of values along an axis."""
+
+    def __init__(self, b: GraphBuilder, axis: int, begin: int, count: int) -> None:
+        super().__init__(b)
+        self.axis = axis
+        self.begin = begin
+        self.count = count
 
     def _made(self, value: SSAValue) -> SSAValue:
         op, shape = value.owner, _shape(value)
@@ -260,11 +296,7 @@ class _Part:
             at = self.axis - (len(shape) - len(source))
             if at < 0 or source[at] == 1:
                 return self.b.add(graph.BroadcastOp(op.source, tensor_of(element_type_of(value.type), sizes)))
-        is_alone = len({use.operation for use in value.uses}) == 1
-        if isinstance(op, graph.ElementwiseOp) and op.operands and not op.attributes and is_alone:
-            operands = [self.of(operand) for operand in op.operands]
-            type = tensor_of(element_type_of(value.type), sizes)
-            new = op.create(operands=operands, result_types=(type,), properties=op.properties)
-            return self.b.add(new, value.name_hint)
+        if _is_computed(op) and _is_alone(value):
+            return self._computed(op, sizes)
         offsets = [self.begin if axis == self.axis else 0 for axis in range(len(shape))]
         return self.b.add(graph.SliceOp(value, offsets, sizes, [1] * len(shape)))
