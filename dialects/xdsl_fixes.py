@@ -14,6 +14,7 @@ Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them co
 * a string that is not closed takes time exponential in its length
 * a `memref.load` or `memref.store` with a wrong number of indices is a plain Exception
 * strings that are not ASCII print with escapes that are then read as bytes and not as a string
+* `arith.remui`, alone of the divisions, does not say that it touches no memory
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 import struct
 from typing import Any, NoReturn, cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -38,6 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
@@ -285,6 +287,7 @@ def _check_indices(op: Operation, memref_index: int) -> None:
 
 def apply() -> None:
     """Installs the work-arounds; a second call changes nothing."""
+    arith.RemUIOp.traits.add_trait(NoMemoryEffect())
     memref.LoadOp.verify_ = verify_load
     memref.StoreOp.verify_ = verify_store
     MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]

@@ -118,15 +118,10 @@ def element_nest(kernel: sched.KernelOp) -> ElementNest | None:
             if not isinstance(op.memref, BlockArgument):
                 return None
             places.setdefault(op.memref.index, set()).add(place)
-        elif op.regions or not _only_computes(op):
+        elif op.regions or not is_side_effect_free(op):
             return None
     found = {number: frozenset(each) for number, each in places.items()}
     return ElementNest(kernel, axes, found) if axes else None
-
-
-def _only_computes(op: Operation) -> bool:
-    # xDSL does not say so of remainders, which reductions of flattened rows index by.
-    return is_side_effect_free(op) or isinstance(op, arith.RemUIOp)
 
 
 def _loads_of_reduction(op: sched.ReduceOp) -> list[int] | None:
@@ -140,7 +135,7 @@ def _loads_of_reduction(op: sched.ReduceOp) -> list[int] | None:
             if not isinstance(inner.memref, BlockArgument):
                 return None
             found.append(inner.memref.index)
-        elif inner.regions or not (isinstance(inner, sched.YieldOp) or _only_computes(inner)):
+        elif inner.regions or not (isinstance(inner, sched.YieldOp) or is_side_effect_free(inner)):
             return None
     return found
 

@@ -11,6 +11,7 @@ from tenon.dialects.element_types import ELEMENT_TYPES, i1, is_float
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.xdsl_fixes import dense_values
 from tenon.errors import TenonError
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.parser import Parser
+from xdsl.traits import is_side_effect_free, is_speculatable
 from xdsl.utils.exceptions import ParseError
 
 
@@ -196,3 +198,12 @@ def test_a_wrong_number_of_indices_is_a_located_error(access: str, message: str)
         verify_module(parse_module(text, "a.mlir"))
     assert str(caught.value).startswith("a.mlir:2:")
     assert str(caught.value).endswith(message)
+
+
+def test_remainders_touch_no_memory_and_may_not_run_where_they_would_not_have():
+    text = "%n = arith.constant 7 : index %m = arith.remui %n, %n : index"
+    module = parse_module(text, "t.mlir")
+    remainder = module.body.block.last_op
+    assert isinstance(remainder, arith.RemUIOp)
+    assert is_side_effect_free(remainder)
+    assert not is_speculatable(remainder)
