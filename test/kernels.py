@@ -4,9 +4,13 @@ from typing import Any
 
 import numpy.typing as npt
 from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.reference.kernels import low as interpreter
+from tenon.dialects import context
 from tenon.dialects.low import KernelOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.passes.pass_manager import PassManager
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 _POOL = 5000
 
@@ -16,6 +20,21 @@ def parsed(text: str, filename: str = "t.mlir") -> ModuleOp:
     module = parse_module(text, filename)
     verify_module(module)
     return module
+
+
+def passed(text: str, *passes: ModulePass) -> ModuleOp:
+    """Returns what passes make of the module that `text` holds, which must verify."""
+    module = parse_module(text, "k.mlir")
+    PassManager(passes).run(context(), module)
+    verify_module(module)
+    return module
+
+
+def interpret_kernel(module: ModuleOp, *arrays: npt.NDArray[Any]) -> None:
+    """Interprets the kernel that a module begins with on the arrays, in place."""
+    op = module.body.block.first_op
+    assert isinstance(op, KernelOp)
+    interpreter.run_kernel(op, list(arrays))
 
 
 def launch_kernel(device: Backend, module: ModuleOp, *arrays: npt.NDArray[Any]) -> None:

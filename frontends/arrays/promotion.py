@@ -33,14 +33,12 @@ def promote_dtypes(first: DType, second: DType) -> DType:
     """
     if first == second:
         return first
+    # Of floats not its own, numpy's answers are those of the installed ml_dtypes, whose versions differ.
     if second in _NARROW or (second == BF16 and first not in _NARROW):
         first, second = second, first
     if first in _NARROW:
         return _with_eight_bits(first, second)
     return _with_bfloat16(second) if first == BF16 else np.promote_types(first, second)
-
-
-# numpy's answers for these are those of the installed ml_dtypes, whose versions differ.
 
 
 def _with_eight_bits(narrow: DType, other: DType) -> DType:

@@ -38,11 +38,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects import low
-from ...dialects.element_types import element_type_of, lanes_of, width_of
+from ...dialects.element_types import element_type_of, lanes_of
 from ...dialects.low.constant_integer import constant_integer
+from ...dialects.sched import CombineKind
 from ..rewriting.op_effects import is_movable
+from ..scalar.reduction_identity import identity
 
-_LOADS = memref.LoadOp | vector.LoadOp
+_HARMLESS = memref.LoadOp | vector.LoadOp | scf.YieldOp
+"""What may run fewer times, besides what only computes: within its bounds, a loop reads what it may."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +62,19 @@ class ExitSearchesPass(ModulePass):
 
 def _hits(loop: scf.ForOp) -> list[SSAValue] | None:
     """Returns what a loop of vectors that looks for a first index compares; None if it is no such loop."""
-    bounds = [constant_integer(value) for value in (loop.lb, loop.ub, loop.step)]
-    lower, upper, step = bounds
+    lower, upper, step = map(constant_integer, (loop.lb, loop.ub, loop.step))
     if not loop.iter_args or lower is None or upper is None or step is None or not lower < upper:
         return None
-    body = loop.body.block
-    if not all(isinstance(op, _LOADS | scf.YieldOp) or _is_plain(op) for op in body.ops):
+    body, last = loop.body.block, _yield_of(loop)
+    if any(op.regions or not (isinstance(op, _HARMLESS) or is_movable(op)) for op in body.ops):
         return None
-    last = body.last_op
-    assert isinstance(last, scf.YieldOp), "scf.for: body ends in no scf.yield"
     hits: list[SSAValue] = []
     for carried, start, given in zip(body.args[1:], loop.iter_args, last.operands, strict=True):
         hit = _hit(carried, start, given)
         if hit is None:
             return None
-        most = (1 << (width_of(element_type_of(given.type)) - 1)) - 1
         span = _span(hit.on_true, body.args[0])
-        if span is None or span[0] < 0 or span[1] >= step or upper + step > most:
+        if span is None or span[0] < 0 or span[1] >= step or upper + step > _none_of(given):
             return None
         hits.append(hit.condition)
     # Any of what ends up in one minimum is the end of the search; lanes may be searches of their own.
@@ -91,8 +90,10 @@ def _is_of_all_lanes(value: SSAValue) -> bool:
     return isinstance(op, vector.ReductionOp) and op.kind.data is vector.CombiningKindFlag.MINSI
 
 
-def _is_plain(op: Operation) -> bool:
-    return not op.regions and is_movable(op)
+def _yield_of(loop: scf.ForOp) -> scf.YieldOp:
+    last = loop.body.block.last_op
+    assert isinstance(last, scf.YieldOp), "scf.for: body ends in no scf.yield"
+    return last
 
 
 def _hit(carried: SSAValue, start: SSAValue, given: SSAValue) -> low.SelectOp | None:
@@ -103,10 +104,15 @@ def _hit(carried: SSAValue, start: SSAValue, given: SSAValue) -> low.SelectOp | 
     others = [value for value in least.operands if value is not carried]
     if len(others) != 1 or not isinstance(chosen := others[0].owner, low.SelectOp):
         return None
-    none = (1 << (width_of(element_type_of(given.type)) - 1)) - 1
+    none = _none_of(given)
     if _numbers(start) != (none, none) or _numbers(chosen.on_false) != (none, none):
         return None
     return chosen if lanes_of(chosen.condition.type) is not None else None
+
+
+def _none_of(value: SSAValue) -> int | float:
+    """Returns what stands for no index: the greatest number, which changes no minimum."""
+    return identity(CombineKind.MINSI, element_type_of(value.type))
 
 
 def _span(value: SSAValue, index: SSAValue) -> tuple[int, int] | None:
@@ -156,25 +162,19 @@ def _sink(value: SSAValue) -> SSAValue:
 
 def _takes_minimum(loop: scf.ForOp, number: int) -> bool:
     """Returns whether a value that a loop carries goes into minima only, the last of which is carried on."""
-    last = loop.body.block.last_op
     least = _sink(loop.body.block.args[1 + number])
-    return isinstance(last, scf.YieldOp) and least.has_one_use() and least is last.operands[number]
+    return least.has_one_use() and least is _yield_of(loop).operands[number]
 
 
 def _rewrite(loop: scf.ForOp, hits: Sequence[SSAValue]) -> None:
-    block = loop.parent
+    block, body, last = loop.parent, loop.body.block, _yield_of(loop)
     assert block is not None, "scf.for: it stands in no block"
     search = _search(loop, hits)
     (end,) = search.results
-    end.name_hint = loop.body.block.args[0].name_hint
+    end.name_hint = body.args[0].name_hint
     # The iteration that the search ended in: of it and of those before there is no other hit.
-    copies: dict[SSAValue, SSAValue] = {
-        loop.body.block.args[0]: end,
-        **dict(zip(loop.body.block.args[1:], loop.iter_args, strict=True)),
-    }
-    last = loop.body.block.last_op
-    assert last is not None
-    found = [op.clone(copies) for op in loop.body.block.ops if op is not last]
+    copies: dict[SSAValue, SSAValue] = dict(zip(body.args, (end, *loop.iter_args), strict=True))
+    found = [op.clone(copies) for op in body.ops if op is not last]
     for op in (*search.walk(), *found):
         if isinstance(op.location, UnknownLoc):
             op.location = loop.location

@@ -7,15 +7,12 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.backends.llvm import backend
-from tenon.backends.reference.kernels import low as interpreter
-from tenon.dialects import context, low
-from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.low.exit_searches import ExitSearchesPass
 from tenon.passes.machine.groups import GroupLimits
 from tenon.passes.machine.target import Target
-from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import low_passes
-from tenon.test.kernels import launch_kernel
+from tenon.test.kernels import interpret_kernel, launch_kernel, passed
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
@@ -100,10 +97,7 @@ low.kernel @k(%x: memref<24xf32>, %of: memref<1xf32>, %found: memref<1xi32>) gri
 
 
 def changed(text: str) -> ModuleOp:
-    module = parse_module(text, "k.mlir")
-    PassManager((ExitSearchesPass(),)).run(context(), module)
-    verify_module(module)
-    return module
+    return passed(text, ExitSearchesPass())
 
 
 def searches(module: ModuleOp) -> int:
@@ -115,9 +109,7 @@ def first(module: ModuleOp, x: Any, wanted: float, on_llvm: bool) -> int:
     if on_llvm:
         launch_kernel(backend(), module, *arrays)
     else:
-        op = module.body.block.first_op
-        assert isinstance(op, low.KernelOp)
-        interpreter.run_kernel(op, arrays)
+        interpret_kernel(module, *arrays)
     return int(arrays[2][0])
 
 

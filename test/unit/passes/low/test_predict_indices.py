@@ -8,16 +8,13 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.backends.llvm import backend
-from tenon.backends.reference.kernels import low as interpreter
-from tenon.dialects import context, low
 from tenon.dialects.low.rare import is_rare
-from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.low.predict_indices import PredictIndicesPass
 from tenon.passes.machine.groups import GroupLimits
 from tenon.passes.machine.target import Target
-from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import low_passes
-from tenon.test.kernels import launch_kernel
+from tenon.test.kernels import interpret_kernel, launch_kernel, passed
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i64
 
@@ -71,10 +68,7 @@ def branches(module: ModuleOp) -> list[scf.IfOp]:
 
 
 def changed(text: str) -> ModuleOp:
-    module = parse_module(text, "k.mlir")
-    PassManager((PredictIndicesPass(),)).run(context(), module)
-    verify_module(module)
-    return module
+    return passed(text, PredictIndicesPass())
 
 
 def results(module: ModuleOp, indices: Array, on_llvm: bool) -> list[bytes]:
@@ -83,9 +77,7 @@ def results(module: ModuleOp, indices: Array, on_llvm: bool) -> list[bytes]:
     if on_llvm:
         launch_kernel(backend(), module, *arrays)
     else:
-        op = module.body.block.first_op
-        assert isinstance(op, low.KernelOp)
-        interpreter.run_kernel(op, arrays)
+        interpret_kernel(module, *arrays)
     return [array.tobytes() for array in arrays]
 
 

@@ -7,11 +7,11 @@ import numpy.typing as npt
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.backends.reference.kernels import low as interpreter
-from tenon.dialects import context, low
+from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.promote_scalars import PromoteScalarsPass
 from tenon.passes.pass_manager import PassManager
+from tenon.test.kernels import interpret_kernel
 from xdsl.dialects import scf
 
 Array = npt.NDArray[Any]
@@ -48,10 +48,8 @@ def test_values_are_those_of_memory(end: str, at: str, n_carried: int) -> None:
     results: list[list[Array]] = []
     module = parse_module(kernel(end, at), "k.mlir")
     for _ in range(2):
-        op = module.body.block.first_op
-        assert isinstance(op, low.KernelOp)
         arrays = [x.copy(), y.copy(), z.copy()]
-        interpreter.run_kernel(op, arrays)
+        interpret_kernel(module, *arrays)
         results.append(arrays)
         PassManager((PromoteScalarsPass(),)).run(context(), module)
         verify_module(module)
@@ -124,10 +122,8 @@ def test_a_loop_with_a_condition_carries_its_elements(items: int, before: str, n
         results: list[list[Array]] = []
         module = parse_module(text, "k.mlir")
         for _ in range(2):
-            op = module.body.block.first_op
-            assert isinstance(op, low.KernelOp)
             arrays = [np.array([count, 5]), np.arange(9)]
-            interpreter.run_kernel(op, arrays)
+            interpret_kernel(module, *arrays)
             results.append(arrays)
             PassManager((PromoteScalarsPass(),)).run(context(), module)
             verify_module(module)
